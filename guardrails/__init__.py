@@ -1,0 +1,1 @@
+"""The guard library; it knows no processor and no framework."""
