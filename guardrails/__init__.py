@@ -1,1 +1,48 @@
-"""The guard library; it knows no processor and no framework."""
+"""Guards what language models say while they say it: exact streaming redaction and blocking."""
+
+from guardrails.chunks import Chunk, ChunkError, dump_chunk, dump_json, parse_chunk
+from guardrails.pipeline import Pipeline
+from guardrails.processor import (
+    END,
+    WAKE,
+    Block,
+    Check,
+    Finding,
+    Item,
+    Processor,
+    Report,
+    Run,
+    Step,
+    Strategy,
+)
+from guardrails.stream import GuardedStream, Result
+from guardrails.text.pattern import Pattern
+from guardrails.text.processor import Parallel, TextProcessor
+from guardrails.text.reader import Detection, Segment
+
+__all__ = [
+    "END",
+    "WAKE",
+    "Block",
+    "Check",
+    "Chunk",
+    "ChunkError",
+    "Detection",
+    "Finding",
+    "GuardedStream",
+    "Item",
+    "Parallel",
+    "Pattern",
+    "Pipeline",
+    "Processor",
+    "Report",
+    "Result",
+    "Run",
+    "Segment",
+    "Step",
+    "Strategy",
+    "TextProcessor",
+    "dump_chunk",
+    "dump_json",
+    "parse_chunk",
+]

@@ -1,3 +1,274 @@
-"""What a processor is (draft)."""
-from typing import Literal
-Strategy = Literal["block", "remove", "redact", "hash", "mask", "warn"]
+"""What a processor is: frozen settings that open a step, and what that step may ask of its stream."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Self, TypeAlias, TypeVar
+
+from anyio import CancelScope
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from guardrails.chunks import Chunk
+
+T = TypeVar("T")
+
+Strategy: TypeAlias = Literal["block", "remove", "redact", "hash", "mask", "warn"]
+"""What happens to a finding, the strongest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a processor found. It says what and where, never the text itself.
+
+    Attributes:
+        code: stable dotted name (`pii.credit_card`).
+        label: what was found (`CREDIT_CARD`).
+        score: how sure the processor is, 0–1.
+        start: first character, in the text of its channel as it reached the processor.
+        end: one past the last character.
+        surface: where the text stood (`text`, `reasoning`).
+        channel: the id of that text.
+        processor_id: who found it.
+        strategy: what was done about it.
+    """
+
+    code: str
+    label: str
+    score: float
+    start: int
+    end: int
+    surface: str
+    channel: str
+    processor_id: str
+    strategy: Strategy
+
+
+class End:
+    """Signal: the stream is over; give back what you hold."""
+
+
+class Wake:
+    """Signal: a check you started is done, or the source has been silent for as long as you asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Signal: a finding, at its place in the stream. A step passes on those it did not make."""
+
+    finding: Finding
+
+
+END: Final = End()
+WAKE: Final = Wake()
+
+Signal: TypeAlias = End | Wake | Report
+Item: TypeAlias = Chunk | Signal
+"""What a step is given and gives: chunks, and signals that no consumer sees."""
+
+Step: TypeAlias = Callable[[Item], Iterable[Item] | Awaitable[Iterable[Item]]]
+"""One item in, zero or more out. A generator may yield what is decided and then refuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a stream was blocked, as its tripwire will say it."""
+
+    processor_id: str
+    reason: str
+    retry: bool
+    metadata: Any
+
+
+def failure(processor_id: str, error: Exception) -> Refusal:
+    """The refusal for a processor that raised or ran past its limit; it names the error's class alone."""
+    late = isinstance(error, TimeoutError)
+    name = type(error).__name__
+    return Refusal(
+        processor_id,
+        f"{processor_id} ran past its time limit." if late else f"{processor_id} failed ({name}).",
+        retry=False,
+        metadata={"code": "processor.failed", "cause": "timeout" if late else "error", "error": name},
+    )
+
+
+class Block(Exception):  # noqa: N818 - a verdict, not an error
+    """Raised by `Run.block`; it need not be caught, and catching it undoes nothing."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+class Check(Generic[T]):
+    """A slow question under way.
+
+    Attributes:
+        done: whether it has been answered, with a value or an error.
+        error: what it failed with; `TimeoutError` when it ran past the processor's limit.
+    """
+
+    __slots__ = ("_value", "done", "error")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.error: Exception | None = None
+        self._value: T | None = None
+
+    @property
+    def value(self) -> T:
+        """The answer.
+
+        Raises:
+            RuntimeError: it is not done yet.
+            Exception: the error it failed with; left alone, the stream is blocked (fail closed).
+        """
+        if not self.done:
+            raise RuntimeError("the check is not done yet; wait for WAKE")
+        if self.error is not None:
+            raise self.error
+        return self._value  # type: ignore[return-value]
+
+    def answer(self, value: T | None, error: Exception | None = None) -> None:
+        """Close the question; the stream does this."""
+        self._value, self.error, self.done = value, error, True
+
+
+Ask: TypeAlias = Callable[..., Awaitable[T]]
+
+
+class Record:
+    """What one stage of a stream has refused and is waiting for; shared by the runs of its members.
+
+    Attributes:
+        refusal: the first refusal; nothing takes it back.
+        under_way: how many checks are not done.
+        news: whether one is done that the step has not been told of.
+        scopes: what cancels the checks that have begun.
+    """
+
+    __slots__ = ("news", "refusal", "scopes", "under_way")
+
+    def __init__(self) -> None:
+        self.refusal: Refusal | None = None
+        self.under_way = 0
+        self.news = False
+        self.scopes: set[CancelScope] = set()
+
+
+Spawn: TypeAlias = Callable[["Run", Ask[Any], tuple[Any, ...], Check[Any]], None]
+
+
+class Run:
+    """What a step may know of its stream and ask from it.
+
+    Attributes:
+        run_id: the stream's run, for correlation.
+        processor_id: whose run this is.
+        timeout: seconds that one awaited answer may take; None for no limit.
+    """
+
+    def __init__(
+        self, run_id: str, processor: "Processor", record: Record, spawn: Spawn | None = None
+    ) -> None:
+        self.run_id = run_id
+        self.processor_id = processor.id
+        self.timeout = processor.timeout
+        self.record = record
+        self._spawn = spawn
+
+    def member(self, processor: "Processor") -> "Run":
+        """The run of one member of a group: the same stream and stage under the member's own name."""
+        return Run(self.run_id, processor, self.record, self._spawn)
+
+    def block(self, reason: str, *, retry: bool = False, metadata: Any = None) -> NoReturn:
+        """Refuse: end the stream with a tripwire. What the step has yielded before still leaves.
+
+        Args:
+            reason: a sentence for people; it must not repeat the refused content.
+            retry: ask for this step of the answer again.
+            metadata: JSON for programs, under the same rule as the reason.
+
+        Raises:
+            Block: always. The refusal is recorded first, so that nothing on the way can undo it.
+        """
+        refusal = Refusal(self.processor_id, reason, retry, metadata)
+        if self.record.refusal is None:
+            self.record.refusal = refusal
+        raise Block(refusal)
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Refuse because a part of the processor failed (fail closed).
+
+        Raises:
+            Block: always.
+        """
+        refusal = failure(self.processor_id, error)
+        self.record.refusal = self.record.refusal or refusal
+        raise Block(refusal)
+
+    def start(self, ask: Ask[T], *args: Any) -> Check[T]:
+        """Put a slow question under way; the step gets `WAKE` when it is done.
+
+        Raises:
+            RuntimeError: the processor does not declare `waits`.
+        """
+        if self._spawn is None:
+            raise RuntimeError(f"{self.processor_id} starts a check but does not declare `waits = True`")
+        check: Check[T] = Check()
+        self.record.under_way += 1
+        self._spawn(self, ask, args, check)
+        return check
+
+
+class Processor(BaseModel):
+    """Settings of one processor, frozen and shared by all streams; `open` gives each stream its own state.
+
+    Subclasses add fields and `open`. The type name is the class name in snake_case.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type_name: ClassVar[str]
+
+    id: str = Field(default="", description="Names the processor in tripwires; the type name if not given.")
+    timeout: float | None = Field(
+        default=10, gt=0, description="Seconds that one awaited answer may take; null for no limit."
+    )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Derive the type name."""
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.type_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_id(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "id" not in data:
+            return {**data, "id": cls.type_name}
+        return data
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if not self.id.strip():
+            raise ValueError("id is empty; give a name or leave it out")
+        return self
+
+    @property
+    def parts(self) -> "tuple[Processor, ...]":
+        """The processors this one consists of: itself, or the members of a group."""
+        return (self,)
+
+    @property
+    def waits(self) -> bool:
+        """Whether its step starts checks."""
+        return False
+
+    @property
+    def silence(self) -> float | None:
+        """Seconds without a chunk after which its step gets `WAKE`; None for never."""
+        return None
+
+    def open(self, run: Run) -> Step:
+        """Fresh state for one stream."""
+        raise NotImplementedError

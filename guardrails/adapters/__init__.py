@@ -1,0 +1,1 @@
+"""Ways into and out of a guarded stream, one file each."""

@@ -1,0 +1,190 @@
+"""The loop: order, failure policy, the ending. Steps are pushed; they never see each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import isawaitable
+from typing import Any, Final
+
+from guardrails.chunks import BaseChunk, Finish, StepFinish
+from guardrails.ending import UsageMeter
+from guardrails.processor import END, WAKE, Block, Item, Record, Refusal, Report, Run, Step, failure
+from guardrails.stream import Outlet, Result, Status
+from guardrails.waiting import Inlet, limited
+
+_FRAMES: Final = (StepFinish, Finish)
+_GIVEN: Final = (BaseChunk, Report)
+
+
+@dataclass
+class Stage:
+    """One step of a stream with its run.
+
+    Attributes:
+        waits: whether it starts checks.
+        listens: whether it wants `WAKE` after silence.
+        ended: whether it has been given `END`.
+    """
+
+    run: Run
+    step: Step
+    waits: bool = False
+    listens: bool = False
+    ended: bool = False
+
+    @property
+    def record(self) -> Record:
+        """What it has refused and is waiting for."""
+        return self.run.record
+
+
+class Loop:
+    """Moves one stream forward."""
+
+    def __init__(
+        self, inlet: Inlet, stages: Sequence[Stage], outlet: Outlet, meter: UsageMeter, max_checks: int
+    ) -> None:
+        self._inlet, self._stages, self._outlet, self._meter = inlet, stages, outlet, meter
+        self._waiting = [stage for stage in stages if stage.waits]
+        self._max_checks = max_checks
+        self.ready = outlet.ready
+        # Stages before this one have given everything back, or were cut off by a refusal after them.
+        self._first = 0
+        self._reading = True
+        self._refusal: Refusal | None = None
+        self._fault: Exception | None = None
+        self._status: Status | None = None
+
+    async def open(self) -> None:
+        """Begin; nothing is read yet."""
+        await self._inlet.open()
+
+    async def advance(self) -> bool:
+        """Bring the stream forward; False once it has ended.
+
+        Raises:
+            Exception: the source failed, after all that could be let out has been.
+        """
+        if self._status is not None:
+            fault, self._fault = self._fault, None
+            if fault is not None:
+                raise fault
+            return False
+        if self._reading:
+            await self._read()
+        elif self._first < len(self._stages):
+            await self._end(self._stages[self._first])
+        else:
+            self._finish()
+        return True
+
+    async def close(self) -> None:
+        """End everything that is under way and close the source."""
+        self._status = self._status or "cancelled"
+        await self._inlet.close()
+
+    def result(self) -> Result:
+        """What came of the stream.
+
+        Raises:
+            RuntimeError: it is still going on.
+        """
+        if self._status is None:
+            raise RuntimeError("the stream has not ended yet")
+        return self._outlet.result(self._status, self._meter.total)
+
+    async def _read(self) -> None:
+        try:
+            chunk = await self._inlet.next(read=not self._busy())
+        except StopAsyncIteration:
+            self._reading = False
+            return
+        except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
+            self._reading, self._fault = False, error
+            return
+        if chunk is None:
+            await self._wake()
+            return
+        if type(chunk) in _FRAMES:
+            self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
+        await self._push((chunk,), 0)
+
+    def _busy(self) -> bool:
+        """Whether so many checks are under way that reading on would only pile up text."""
+        return any(stage.record.under_way >= self._max_checks for stage in self._waiting)
+
+    async def _wake(self) -> None:
+        """Tell the steps whose checks are done; when none is, the source was silent."""
+        heard = [place for place, stage in enumerate(self._stages) if stage.record.news]
+        silent = [place for place, stage in enumerate(self._stages) if stage.listens]
+        for place in heard or silent:
+            self._stages[place].record.news = False
+            if place >= self._first:
+                await self._push((WAKE,), place)
+
+    async def _end(self, stage: Stage) -> None:
+        """Let one stage give back what it holds; its checks are waited for, each answer let out at once."""
+        if not stage.ended:
+            stage.ended = True
+            await self._push((END,), self._first)
+        elif stage.record.news:
+            await self._wake()
+        elif stage.record.under_way:
+            await self._inlet.next(read=False)
+        else:
+            self._first += 1
+
+    def _finish(self) -> None:
+        if self._refusal is not None:
+            self._fault, self._status = None, "blocked"
+            self._outlet.take(self._outlet.parts.ending(self._refusal, self._meter))
+        else:
+            self._status = "completed" if self._fault is None else "error"
+
+    async def _push(self, items: Sequence[Item], first: int) -> None:
+        """Send items through the stages from `first` on and out."""
+        for place in range(first, len(self._stages)):
+            stage = self._stages[place]
+            items = await self._through(stage, items)
+            if stage.record.refusal is not None:
+                await self._refuse(place, stage.record.refusal)
+        self._outlet.take(items)
+
+    async def _through(self, stage: Stage, items: Sequence[Item]) -> list[Item]:
+        """What a stage gives for items, up to a refusal; its record says whether there was one."""
+        out: list[Item] = []
+        record = stage.record
+        try:
+            for item in items:
+                answer: Any = stage.step(item)
+                if answer.__class__ is not tuple and answer.__class__ is not list and isawaitable(answer):
+                    answer = await limited(answer, stage.run.timeout)
+                for given in answer:
+                    if record.refusal is not None:
+                        return out  # it was refused before this was given, whatever became of the exception
+                    if isinstance(given, _GIVEN):
+                        out.append(given)
+                    elif given is not item:
+                        raise _not_an_item(given)
+                if record.refusal is not None:
+                    return out
+        except Block as block:
+            record.refusal = record.refusal or block.refusal
+        except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
+            record.refusal = record.refusal or failure(stage.run.processor_id, error)
+        return out
+
+    async def _refuse(self, place: int, refusal: Refusal) -> None:
+        """Stop reading; what came before the refusal is decided by the stages after it, then the stream ends.
+
+        If one of those refuses too, it found something earlier, and its refusal is the one that counts.
+        """
+        self._refusal, self._reading = refusal, False
+        self._first = place + 1
+        for stage in self._stages[: self._first]:
+            for scope in stage.record.scopes:
+                scope.cancel()
+        await self._inlet.stop()
+
+
+def _not_an_item(given: object) -> TypeError:
+    return TypeError(f"a step gives chunks and reports, not {type(given).__name__}")

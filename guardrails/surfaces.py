@@ -1,0 +1,47 @@
+"""Where content is in each chunk type."""
+
+from typing import Final, Literal, TypeAlias
+
+from guardrails.chunks import ReasoningDelta, ReasoningEnd, TextDelta, TextEnd
+
+Surface: TypeAlias = Literal[
+    "text", "reasoning", "tool_args", "tool_results", "object", "data", "sources", "other"
+]
+"""The kinds of place where content stands in a stream."""
+
+SERVED: Final[tuple[Surface, ...]] = ("text", "reasoning")
+"""The surfaces that are guarded so far; naming another one is a configuration error."""
+
+Delta: TypeAlias = TextDelta | ReasoningDelta
+Closing: TypeAlias = TextEnd | ReasoningEnd
+
+DELTAS: Final[dict[type, Surface]] = {TextDelta: "text", ReasoningDelta: "reasoning"}
+"""Chunk types that carry a piece of a growing text, with the surface it stands on."""
+
+CLOSINGS: Final[dict[type, Surface]] = {TextEnd: "text", ReasoningEnd: "reasoning"}
+"""Chunk types after which the text with their id does not grow any more."""
+
+
+def joinable(first: object, second: object) -> bool:
+    """Whether two neighbouring chunks are pieces of one text that can be one delta.
+
+    Pieces that carry anything of their own, such as provider metadata, stay apart.
+    """
+    return (
+        isinstance(first, TextDelta | ReasoningDelta)
+        and type(first) is type(second)
+        and first.payload.id == second.payload.id
+        and first.run_id == second.run_id
+        and first.from_ == second.from_
+        and _plain(first)
+        and _plain(second)
+    )
+
+
+def _plain(delta: Delta) -> bool:
+    return (
+        delta.payload.provider_metadata is None
+        and delta.metadata is None
+        and not delta.payload.model_extra
+        and not delta.model_extra
+    )

@@ -1,0 +1,154 @@
+"""One growing text of a stream: what is decided of it, what is held, what has been found."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+import regex
+
+from guardrails.processor import Finding
+from guardrails.text.edits import Edit, Found, clusters, edit, in_order
+from guardrails.text.member import Member, Place, Reader
+
+_SURROGATE: Final = regex.compile(r"[\ud800-\udfff]")
+_HIGH: Final = ("\ud800", "\udbff")
+"""The first and the last high surrogate, the half that comes first."""
+
+
+class Channel:
+    """A text with an identity, read by each processor of a group.
+
+    Attributes:
+        place: its surface, and its id there.
+        settled: everything before this offset has been decided by all readers and may be released.
+        end: characters taken so far, a waiting half of a surrogate pair included.
+        refusal: the finding that blocks, once all before it is decided; it stands at `settled`.
+    """
+
+    def __init__(self, place: Place, members: Sequence[Member]) -> None:
+        self.place = place
+        self._readers: list[Reader] = [
+            reader
+            for member in members
+            if place.surface in member.surfaces
+            for reader in member.open(member, place)
+        ]
+        self._text, self._base, self._half = "", 0, ""
+        self._found: list[Found] = []
+        self._edits: deque[Edit] = deque()
+        self._covered = 0
+        self.end, self.settled = 0, 0
+        self.refusal: tuple[Found, ...] = ()
+
+    def feed(self, text: str) -> None:
+        """Take more text."""
+        if self._half or not text.isascii():
+            text = self._whole_characters(text)
+        self._text += text
+        self.end = self._base + len(self._text) + len(self._half)
+        for reader in self._readers:
+            self._found += reader.feed(text)
+        self._decide()
+
+    def close(self) -> None:
+        """The text is complete."""
+        if self._half:
+            half, self._half = self._half, ""
+            self._text += half
+            for reader in self._readers:
+                self._found += reader.feed(half)
+        for reader in self._readers:
+            self._found += reader.close()
+        self._decide()
+
+    def collect(self) -> None:
+        """Take in the answers of checks that are done by now."""
+        for reader in self._readers:
+            self._found += reader.collect()
+        self._decide()
+
+    def untouched(self, start: int, text: str) -> bool:
+        """Whether `text`, just fed at `start`, is all there is to release and leaves as it came."""
+        return (
+            self.settled >= self.end
+            and self._base == start
+            and not self._edits
+            and self._covered <= start
+            and self._text == text
+        )
+
+    def skip(self) -> None:
+        """Everything taken so far has been released."""
+        self._text, self._base = "", self.end
+
+    def release(self, start: int, stop: int) -> list[str | Finding]:
+        """What leaves for the characters from `start` to `stop`: texts, and findings at their place."""
+        out: list[str | Finding] = []
+        at = max(start, self._covered)
+        while self._edits and self._edits[0].start < stop:
+            change = self._edits.popleft()
+            if change.start > at:
+                out.append(self._slice(at, change.start))
+                at = change.start
+            out += change.findings
+            if change.text is not None:
+                at = self._covered = change.end
+                if change.text:
+                    out.append(change.text)
+        if at < stop:
+            out.append(self._slice(at, stop))
+        self._text, self._base = self._text[stop - self._base :], stop
+        return out
+
+    def overflow(self) -> Found:
+        """The finding that blocks because too much waits here, in the name of who has decided least."""
+        laggard = min(self._readers, key=lambda reader: reader.settled)
+        return laggard.member.limit("limit.waiting", self.place, self.settled, self.end)
+
+    def _slice(self, start: int, stop: int) -> str:
+        return self._text[start - self._base : stop - self._base]
+
+    def _whole_characters(self, text: str) -> str:
+        """Join surrogates that a cut has parted; a half at the end waits for the other."""
+        text = self._half + text
+        if not _SURROGATE.search(text):
+            return text
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        self._half = text[-1] if _HIGH[0] <= text[-1] <= _HIGH[1] else ""
+        return text[:-1] if self._half else text
+
+    def _decide(self) -> None:
+        """Settle as far as every reader has, short of any cluster that this would cut."""
+        settled = self._base + len(self._text)
+        for reader in self._readers:
+            settled = min(settled, reader.settled)
+        if not self._found:
+            self.settled = settled
+            return
+        self._found = in_order(self._found)
+        self._settle_clusters(settled)
+        self._found = [one for one in self._found if one.start >= self.settled]
+
+    def _settle_clusters(self, settled: int) -> None:
+        """Turn clusters that are decided as a whole into edits; a refusing one ends what is settled."""
+        edits: list[Edit] = []
+        merging = [one for one in self._found if one.finding.strategy != "warn"]
+        for cluster in clusters(merging):
+            start, end = cluster[0].start, max(one.end for one in cluster)
+            refusing = next((one for one in cluster if one.finding.strategy == "block"), None)
+            # No reader that is past its start can still find anything that refuses earlier.
+            if refusing is not None and refusing.start < settled:
+                self.refusal = (*(one for one in cluster if one.start < refusing.start), refusing)
+                settled = start
+                break
+            if end > settled:
+                settled = min(settled, start)
+                break
+            edits.append(edit(cluster, self._slice(start, end)))
+        self.settled = settled
+        edits += [
+            Edit(one.start, one.start, None, (one.finding,))
+            for one in self._found
+            if one.finding.strategy == "warn" and one.start < settled
+        ]
+        self._edits.extend(sorted(edits, key=lambda change: change.start))

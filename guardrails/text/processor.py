@@ -1,0 +1,179 @@
+"""Text processors: what most guards are. A new one supplies patterns or a detector, nothing else."""
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+import regex
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
+
+from guardrails.processor import Processor, Run, Step, Strategy
+from guardrails.surfaces import SERVED, Surface
+from guardrails.text.member import Member, Place, Reader
+from guardrails.text.pattern import Pattern
+from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
+from guardrails.text.scan import Joined, Limits, PatternScan, WindowScan
+from guardrails.text.step import TextStep
+from guardrails.text.view import RawView, View
+
+USER_SECONDS: Final = 1.0
+"""Time limit of one search with patterns that nobody has measured."""
+
+
+def _served(surfaces: tuple[Surface, ...]) -> tuple[Surface, ...]:
+    for surface in surfaces:
+        if surface not in SERVED:
+            raise ValueError(f"the surface {surface} is not guarded yet; choose from {', '.join(SERVED)}")
+    return surfaces
+
+
+class TextProcessor(Processor):
+    """A processor that looks for spans in texts.
+
+    Subclasses override `patterns` or `detect`. Patterns are held back exactly; a detector is asked
+    about segments, several at a time, and answered in any order.
+
+    Raises:
+        ValueError: (on construction) a pattern does not compile or cannot be held, a surface is not
+            served, or `hash` has no key.
+    """
+
+    normalised: ClassVar[bool] = True
+    """Whether it reads the normalised view; False for guards that look for invisible characters."""
+
+    longest_segment: ClassVar[int] = 1000
+    """Characters at which a segment is closed without a boundary."""
+
+    strategy: Strategy = Field(default="redact", description="What happens to a finding.")
+    retry: bool = Field(default=False, description="With `block`: ask for the step again.")
+    on_error: Literal["block", "pass"] = Field(
+        default="block", description="What happens to text that the processor failed to look at."
+    )
+    surfaces: Annotated[tuple[Surface, ...], AfterValidator(_served)] = Field(
+        default=SERVED, min_length=1, description="Where it looks."
+    )
+    key_env: str | None = Field(
+        default=None, description="With `hash`: the environment variable that holds the key."
+    )
+    max_hold: int = Field(
+        default=16_384, ge=64, description="Characters at which text that is still undecided blocks."
+    )
+    max_waiting: int = Field(
+        default=262_144, ge=64, description="Characters that may wait behind undecided text; more block."
+    )
+
+    _joined: Joined | None = PrivateAttr(default=None)
+    _windows: tuple[tuple[Pattern, Any], ...] = PrivateAttr(default=())
+    _key: bytes | None = PrivateAttr(default=None)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """What to look for, the first to match at a place winning."""
+        return ()
+
+    async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+        """Look at segments; the detections of each, in their order.
+
+        An answer must depend on the segment and its context alone, not on the others it came with.
+        """
+        raise NotImplementedError
+
+    @property
+    def waits(self) -> bool:
+        """Whether it asks a detector."""
+        return type(self).detect is not TextProcessor.detect
+
+    @property
+    def search_seconds(self) -> float | None:
+        """Time limit of one search; None for patterns whose cost is known."""
+        return USER_SECONDS
+
+    def open(self, run: Run) -> Step:
+        """A step of its own."""
+        return TextStep([self.member(run, 0)], self.max_waiting)
+
+    def member(self, run: Run, order: int) -> Member:
+        """Itself as a member of a step that looks for several processors."""
+        return Member(
+            run,
+            order,
+            self.surfaces,
+            self.strategy,
+            self.retry,
+            self.on_error == "pass",
+            self._key,
+            self._open_readers,
+        )
+
+    def _open_readers(self, member: Member, place: Place) -> Sequence[Reader]:
+        readers: list[Reader] = []
+        limits = Limits(self.max_hold, self.search_seconds)
+        scans: list[PatternScan | WindowScan] = [
+            WindowScan(pattern, found, limits) for pattern, found in self._windows
+        ]
+        if self._joined is not None:
+            scans.insert(0, PatternScan(self._joined, limits))
+        if scans:
+            readers.append(PatternReader(member, place, self._view(), scans))
+        if self.waits:
+            readers.append(DetectReader(member, place, self._view(), self.detect, self.longest_segment))
+        return readers
+
+    def _view(self) -> View:
+        return View() if self.normalised else RawView()
+
+    @model_validator(mode="after")
+    def _prepared(self) -> Self:
+        """Compile the patterns and fetch the key, so that what is wrong shows before the first chunk."""
+        patterns = self.patterns()
+        exact = [pattern for pattern in patterns if pattern.max_length is None]
+        self._joined = Joined(exact) if exact else None
+        self._windows = tuple(
+            (
+                pattern,
+                regex.compile(f"(?{pattern.flags}:{pattern.pattern})" if pattern.flags else pattern.pattern),
+            )
+            for pattern in patterns
+            if pattern.max_length is not None
+        )
+        strategies = {self.strategy, *(pattern.strategy for pattern in patterns)}
+        if self.retry and "block" not in strategies:
+            raise ValueError(
+                "retry: only a refusal can ask for another attempt; it needs the strategy `block`"
+            )
+        if "hash" in strategies:
+            self._key = self._fetch_key()
+        elif self.key_env is not None:
+            raise ValueError("key_env: only the strategy `hash` uses a key")
+        return self
+
+    def _fetch_key(self) -> bytes:
+        if self.key_env is None:
+            raise ValueError("key_env: the strategy `hash` needs a key; name the variable that holds it")
+        key = os.environ.get(self.key_env, "")
+        if not key:
+            raise ValueError(f"key_env: the environment variable {self.key_env} is not set or empty")
+        return key.encode("utf-8", "surrogateescape")
+
+
+class Parallel(Processor):
+    """Text processors that look at the same text, side by side.
+
+    Their findings are made one where they overlap; text is held for the one that has decided least.
+    """
+
+    members: tuple[TextProcessor, ...] = Field(min_length=1)
+
+    @property
+    def parts(self) -> tuple[Processor, ...]:
+        """The members."""
+        return self.members
+
+    @property
+    def waits(self) -> bool:
+        """Whether a member asks a detector."""
+        return any(member.waits for member in self.members)
+
+    def open(self, run: Run) -> Step:
+        """One step for all members."""
+        members = [member.member(run.member(member), order) for order, member in enumerate(self.members)]
+        return TextStep(members, min(member.max_waiting for member in self.members))

@@ -1,0 +1,181 @@
+"""Readers: what a text processor finds in one channel, by patterns or by asking its detector."""
+
+import sys
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from guardrails.processor import Check, Strategy
+from guardrails.text.edits import Found
+from guardrails.text.member import Member, Place
+from guardrails.text.scan import PatternScan, Span, WindowScan
+from guardrails.text.segments import Segments
+from guardrails.text.view import View
+
+NEVER_AGAIN: Final = sys.maxsize
+"""What a reader that looks no further has settled: it will not add anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What a detector is asked about.
+
+    Attributes:
+        text: the segment, as the processor's view shows it.
+        context: the segment before it, empty for the first.
+    """
+
+    text: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What a detector found in one segment.
+
+    Attributes:
+        start: first character within the segment's text.
+        end: one past the last.
+        label: what it is, in upper case.
+        code: stable dotted name.
+        score: how sure the detector is, 0–1.
+        strategy: what to do about it; None leaves that to the processor.
+        replacement: the placeholder under `redact`; None gives the label in brackets.
+    """
+
+    start: int
+    end: int
+    label: str
+    code: str
+    score: float = 1.0
+    strategy: Strategy | None = None
+    replacement: str | None = None
+
+
+Detect: TypeAlias = Callable[[Sequence[Segment]], Awaitable[Sequence[Sequence[Detection]]]]
+
+
+class PatternReader:
+    """Finds patterns through a view."""
+
+    def __init__(
+        self, member: Member, place: Place, view: View, scans: Sequence[PatternScan | WindowScan]
+    ) -> None:
+        self.member, self._place, self._view, self._scans = member, place, view, scans
+        self._stopped = False
+        self.settled = 0
+
+    def feed(self, piece: str) -> list[Found]:
+        """Take more text; the findings it decides."""
+        piece = self._view.feed(piece)
+        return self._look(lambda scan: scan.feed(piece))
+
+    def close(self) -> list[Found]:
+        """The text is complete; the findings its end decides."""
+        return self._look(lambda scan: scan.close())
+
+    def collect(self) -> list[Found]:
+        """Nothing: patterns are never asked slowly."""
+        return []
+
+    def _look(self, look: Callable[[PatternScan | WindowScan], list[Span]]) -> list[Found]:
+        if self._stopped:
+            return []
+        found: list[Found] = []
+        try:
+            for scan in self._scans:
+                for span in look(scan):
+                    start, end = self._view.span(span.start, span.end)
+                    found.append(self.member.found(span.pattern, self._place, start, end))
+        except TimeoutError as error:
+            self.member.fault(error)
+            self._stop()
+            return found
+        settled = min(scan.settled for scan in self._scans)
+        if any(scan.stuck for scan in self._scans):
+            start, end = self._view.original(settled), self._view.original(NEVER_AGAIN)
+            self._stop()
+            return [*found, self.member.limit("limit.hold", self._place, start, end)]
+        self.settled = self._view.original(settled)
+        self._view.forget(settled)
+        return found
+
+    def _stop(self) -> None:
+        self._stopped, self.settled = True, NEVER_AGAIN
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Segments that one check is about, and where each starts in the view."""
+
+    check: Check[Sequence[Sequence[Detection]]]
+    segments: Sequence[Segment]
+    starts: Sequence[int]
+
+
+class DetectReader:
+    """Asks a detector about segments, several at a time, and takes the answers in order."""
+
+    def __init__(self, member: Member, place: Place, view: View, detect: Detect, longest: int) -> None:
+        self.member, self._place, self._view, self._detect = member, place, view, detect
+        self._segments = Segments(longest)
+        self._batches: deque[_Batch] = deque()
+        self._asked, self._previous = 0, ""
+
+    @property
+    def settled(self) -> int:
+        """Everything before the first segment without an answer."""
+        return self._view.original(self._batches[0].starts[0] if self._batches else self._asked)
+
+    def feed(self, piece: str) -> list[Found]:
+        """Take more text; the segments it closes are asked about at once, as one batch."""
+        self._ask(self._segments.feed(self._view.feed(piece)))
+        return []
+
+    def close(self) -> list[Found]:
+        """The text is complete; ask about what is left of it."""
+        self._ask(self._segments.close())
+        return []
+
+    def collect(self) -> list[Found]:
+        """The findings of the batches that are done, up to the first that is not."""
+        found: list[Found] = []
+        while self._batches and self._batches[0].check.done:
+            batch = self._batches.popleft()
+            try:
+                found += self._answers(batch)
+            except Exception as error:  # noqa: BLE001 - whatever a detector raises is its failure
+                self.member.fault(error)
+        self._view.forget(self._batches[0].starts[0] if self._batches else self._asked)
+        return found
+
+    def _ask(self, texts: Sequence[str]) -> None:
+        if not texts:
+            return
+        starts = []
+        for text in texts:
+            starts.append(self._asked)
+            self._asked += len(text)
+        segments = [Segment(*pair) for pair in zip(texts, [self._previous, *texts[:-1]], strict=True)]
+        self._previous = texts[-1]
+        self._batches.append(_Batch(self.member.run.start(self._detect, segments), segments, starts))
+
+    def _answers(self, batch: _Batch) -> list[Found]:
+        answers = batch.check.value
+        if len(answers) != len(batch.segments):
+            raise ValueError("a detector must answer once for each segment")
+        return [
+            self.member.found(
+                detection, self._place, *self._view.span(start + detection.start, start + detection.end)
+            )
+            for segment, start, answer in zip(batch.segments, batch.starts, answers, strict=True)
+            for detection in answer
+            if _within(detection, segment)
+        ]
+
+
+def _within(detection: Detection, segment: Segment) -> bool:
+    if 0 <= detection.start < detection.end <= len(segment.text):
+        return True
+    raise ValueError("a detection must lie within its segment")

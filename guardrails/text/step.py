@@ -1,0 +1,129 @@
+"""The step of text processors: one queue in which nothing overtakes held text."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+from guardrails.chunks import Chunk, StepFinish, dump_json, with_text
+from guardrails.processor import END, WAKE, Finding, Item, Report
+from guardrails.surfaces import CLOSINGS, DELTAS, Closing, Delta, Surface, joinable
+from guardrails.text.channel import Channel
+from guardrails.text.edits import Found
+from guardrails.text.member import Member, Place
+
+
+class _Held:
+    """A run of text of one channel in the queue, or another item, which has no channel."""
+
+    __slots__ = ("channel", "end", "item", "start", "whole")
+
+    def __init__(self, item: Item, channel: Channel | None, start: int, end: int) -> None:
+        self.item, self.channel, self.start, self.end = item, channel, start, end
+        # Whether it is still one delta of which nothing has left.
+        self.whole = True
+
+
+class TextStep:
+    """Scans the texts of one stream for the members of a group, and releases what is decided."""
+
+    def __init__(self, members: Sequence[Member], max_waiting: int) -> None:
+        self._members = members
+        self._surfaces = {surface for member in members for surface in member.surfaces}
+        self._max_waiting = max_waiting
+        self._open: dict[tuple[str, str], Channel] = {}
+        self._queue: deque[_Held] = deque()
+        self._waiting = 0
+
+    def __call__(self, item: Item) -> Iterable[Item]:
+        """Take one item; give what is decided by it."""
+        kind = type(item)
+        surface = DELTAS.get(kind)
+        if surface in self._surfaces:
+            return self._text(cast("Delta", item), surface)
+        if item is WAKE:
+            for channel in {held.channel for held in self._queue if held.channel is not None}:
+                channel.collect()
+            return self._drain()
+        if kind in CLOSINGS:
+            self._close([(CLOSINGS[kind], cast("Closing", item).payload.id)])
+        elif item is END or kind is StepFinish:
+            self._close(list(self._open))
+        return self._drain() if item is END else self._other(item)
+
+    def _text(self, delta: Delta, surface: Surface) -> Iterable[Item]:
+        payload = delta.payload
+        channel = self._open.get((surface, payload.id))
+        if channel is None:
+            channel = self._open[surface, payload.id] = Channel(Place(surface, payload.id), self._members)
+        start = channel.end
+        channel.feed(payload.text)
+        if not self._queue and channel.untouched(start, payload.text):
+            channel.skip()
+            return (delta,)
+        self._waiting += channel.end - start
+        last = self._queue[-1] if self._queue else None
+        if last is not None and last.channel is channel and joinable(last.item, delta):
+            last.item, last.end, last.whole = delta, channel.end, False
+        else:
+            self._queue.append(_Held(delta, channel, start, channel.end))
+        return self._drain()
+
+    def _close(self, keys: Iterable[tuple[str, str]]) -> None:
+        for key in keys:
+            channel = self._open.pop(key, None)
+            if channel is not None:
+                channel.close()
+
+    def _other(self, item: Item) -> Iterable[Item]:
+        if not self._queue:
+            return (item,)
+        size = 1 if isinstance(item, Report) else len(dump_json(cast("Chunk", item)))
+        self._waiting += size
+        self._queue.append(_Held(item, None, 0, size))
+        return self._drain()
+
+    def _drain(self) -> Iterable[Item]:
+        """Release from the front of the queue up to the first character that is not decided."""
+        out: list[Item] = []
+        while self._queue:
+            head = self._queue[0]
+            if head.channel is None:
+                out.append(head.item)
+                self._waiting -= head.end
+            else:
+                self._release(head, head.channel, out)
+                if head.start < head.end:
+                    return self._wait(out, head, head.channel)
+            self._queue.popleft()
+        return out
+
+    def _release(self, head: _Held, channel: Channel, out: list[Item]) -> None:
+        delta = cast("Delta", head.item)
+        stop = min(head.end, channel.settled)
+        if stop <= head.start:
+            if head.start == head.end and not delta.payload.text:
+                out.append(delta)
+            return
+        parts = channel.release(head.start, stop)
+        self._waiting -= stop - head.start
+        head.start = stop
+        if head.whole and parts == [delta.payload.text]:
+            out.append(delta)
+            return
+        head.whole = False
+        for part in parts:
+            out.append(Report(part) if isinstance(part, Finding) else with_text(delta, part))
+
+    def _wait(self, out: list[Item], head: _Held, channel: Channel) -> Iterable[Item]:
+        """The front is undecided, or refused."""
+        if channel.refusal and channel.settled == head.start:
+            return self._refuse(out, channel.refusal)
+        if self._waiting > self._max_waiting:
+            return self._refuse(out, (channel.overflow(),))
+        return out
+
+    def _refuse(self, out: list[Item], refusal: Sequence[Found]) -> Iterator[Item]:
+        yield from out
+        for found in refusal:
+            yield Report(found.finding)
+        self._members[refusal[-1].order].refuse(refusal[-1].finding)

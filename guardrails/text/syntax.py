@@ -1,0 +1,267 @@
+r"""Which patterns can be held back exactly, and the form of them that shows where text is undecided.
+
+A pattern is held back exactly when the `regex` engine, asked for a partial match of the pattern
+followed by `(?!)`, names every position from which an attempt ran into the end of the text. That
+holds for the constructs read here (`tests/text/test_syntax.py` compares random patterns, texts and
+cuttings with the whole text) once two things are rewritten that the engine overlooks: zero-width
+tests read the end of the text unnoticed, so they become look-aheads; lazy repeats skip lengths
+before a test, so they become greedy.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+import regex
+
+LOOK_BEHIND: Final = 63
+"""The most characters a look-behind may look at; the scan keeps one more as left context."""
+
+_CLASS_ESCAPES: Final = frozenset("dDwWsS")
+_CHAR_ESCAPES: Final = frozenset("nrtfv")
+_HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
+_REPEAT: Final = regex.compile(r"[*+?]|\{(?:(\d+)(,)?(\d+)?|,(\d+))\}")
+_LEADING_FLAGS: Final = regex.compile(r"\(\?([aims]+)\)")
+_GROUP: Final = regex.compile(r"\((?:\?:|\?P?<[A-Za-z_]\w*>)?(?!\?)")
+_END: Final = r"(?![\s\S])"
+_TESTS: Final = {
+    r"\b": r"(?:(?<=\w)(?!\w)|(?<!\w)(?=\w))",
+    r"\B": r"(?:(?<=\w)(?=\w)|(?<!\w)(?!\w))",
+    "^": "^",
+}
+_NAMES: Final = {
+    "(?>": "an atomic group",
+    "(?|": "a branch reset",
+    "(?#": "a comment",
+    "(?(": "a conditional",
+    "(?R": "recursion",
+    "(?r": "a reverse search",
+    "(?=": "a repeated look-ahead",
+    "(?!": "a repeated look-ahead",
+    "(?<": "a look-behind that does not lead the pattern",
+    "(?P": "a reference to a group",
+    "(*": "a backtracking verb",
+}
+
+
+class NotExactError(ValueError):
+    """The pattern is valid but its hold-back cannot be exact; it must state `max_length`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactForm:
+    """A pattern that is held back exactly.
+
+    Attributes:
+        found: what is searched, with its flags scoped, to be joined with others.
+        touching: the same without overlooked ends: followed by `(?!)`, its partial matches are the
+            attempts that ran into the end of the text.
+    """
+
+    found: str
+    touching: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    touching: str
+    least: int
+    most: int | None
+    test: bool = False
+
+
+def exact_form(pattern: str, flags: str = "") -> ExactForm:
+    """Read a pattern.
+
+    Args:
+        pattern: a regular expression of the `regex` module that compiles.
+        flags: any of `a`, `i`, `m`, `s`.
+
+    Raises:
+        NotExactError: it has a construct whose hold-back is not exact, or can match nothing.
+    """
+    leading = _LEADING_FLAGS.match(pattern)
+    if leading:
+        pattern, flags = pattern[leading.end() :], flags + leading[1]
+    part = _Reader(pattern, multiline="m" in flags).whole()
+    if part.least == 0:
+        raise NotExactError("it can match the empty string")
+    scope = "(?" + "".join(sorted(set(flags))) + ":"
+    return ExactForm(f"{scope}{pattern})", f"{scope}{part.touching})")
+
+
+class _Reader:
+    """A recursive descent over the constructs whose hold-back is exact."""
+
+    def __init__(self, pattern: str, *, multiline: bool) -> None:
+        self.pattern, self.at, self.behind = pattern, 0, False
+        self.line_end = r"(?=\n|(?![\s\S]))" if multiline else r"(?=\n?(?![\s\S]))"
+
+    def whole(self) -> _Part:
+        part = self._alternatives(leading=True, top=True)
+        if self.at < len(self.pattern):
+            self._refuse("an unmatched `)`")
+        return part
+
+    def _alternatives(self, *, leading: bool, top: bool = False) -> _Part:
+        branches = [self._branch(leading=leading, top=top)]
+        while self._take("|"):
+            branches.append(self._branch(leading=leading, top=top))
+        mosts = [branch.most for branch in branches]
+        return _Part(
+            "|".join(branch.touching for branch in branches),
+            min(branch.least for branch in branches),
+            None if None in mosts else max(most for most in mosts if most is not None),
+        )
+
+    def _branch(self, *, leading: bool, top: bool) -> _Part:
+        out, least, most = [], 0, 0
+        unbounded = False
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            part = self._piece(leading=leading, top=top)
+            leading = leading and part.test
+            out.append(part.touching)
+            least += part.least
+            unbounded = unbounded or part.most is None
+            most += part.most or 0
+        return _Part("".join(out), least, None if unbounded else most)
+
+    def _piece(self, *, leading: bool, top: bool) -> _Part:
+        start = self.at
+        part = self._test(leading=leading, top=top)
+        if part is not None:
+            if self.behind:
+                self._refuse("a test inside a look-behind")
+            if _REPEAT.match(self.pattern, self.at):
+                self._refuse("a repeated zero-width test")
+            return part
+        part = self._atom(leading=leading)
+        repeat = _REPEAT.match(self.pattern, self.at)
+        if repeat is None:
+            return part
+        if leading:  # what comes again does not lead: read it once more under that rule
+            self.at = start
+            part = self._atom(leading=False)
+        self.at = repeat.end()
+        self._take("?")
+        if self._peek("+"):
+            self._refuse("a possessive repeat")
+        low, high = _bounds(repeat)
+        most = None if high is None or part.most is None else part.most * high
+        return _Part(part.touching + repeat[0], part.least * low, most)
+
+    def _test(self, *, leading: bool, top: bool) -> _Part | None:
+        """A zero-width test, or None when something else stands here."""
+        for token, form in (*_TESTS.items(), ("$", self.line_end)):
+            if self._take(token):
+                return _Part(self._test_form(token, form, leading=leading, top=top), 0, 0, test=True)
+        for opening in ("(?=", "(?!"):
+            if self._take(opening):
+                inner = self._alternatives(leading=False)
+                self._close()
+                return _Part(f"{opening}{inner.touching})", 0, 0, test=True)
+        for opening in ("(?<=", "(?<!"):
+            if leading and self._take(opening):
+                return self._look_behind(opening)
+        return None
+
+    def _test_form(self, token: str, form: str, *, leading: bool, top: bool) -> str:
+        """A leading `\\b` sees the next character or there is nothing to hold; a last one only reads it.
+
+        Written out everywhere, they make the search three times as slow.
+        """
+        if token == r"\b" and leading:
+            return token
+        if token == r"\b" and top and (self.at == len(self.pattern) or self.pattern[self.at] == "|"):
+            return r"(?!\w)"
+        return form
+
+    def _look_behind(self, opening: str) -> _Part:
+        start, self.behind = self.at, True
+        inner = self._alternatives(leading=False)
+        self.behind = False
+        if inner.most is None or inner.most > LOOK_BEHIND:
+            self._refuse(f"a look-behind of more than {LOOK_BEHIND} characters")
+        body = self.pattern[start : self.at]
+        self._close()
+        return _Part(f"{opening}{body})", 0, 0, test=True)
+
+    def _atom(self, *, leading: bool) -> _Part:
+        char = self.pattern[self.at]
+        if char == "(":
+            return self._group(leading=leading)
+        if char == "[":
+            return self._class()
+        if char == "\\":
+            return self._escape()
+        if char in "*+?{":
+            self._refuse("an unescaped `{`" if char == "{" else f"a stray `{char}`")
+        self.at += 1
+        return _Part(char, 1, 1)
+
+    def _group(self, *, leading: bool) -> _Part:
+        opening = _GROUP.match(self.pattern, self.at)
+        if opening is None or self.pattern.startswith("(*", self.at):
+            self._refuse(self._name_group())
+        self.at = opening.end()
+        inner = self._alternatives(leading=leading)
+        self._close()
+        return _Part(f"(?:{inner.touching})", inner.least, inner.most)
+
+    def _name_group(self) -> str:
+        for opening, name in _NAMES.items():
+            if self.pattern.startswith(opening, self.at):
+                return name
+        return f"`{self.pattern[self.at : self.at + 3]}` (write flags in `flags`)"
+
+    def _class(self) -> _Part:
+        start = self.at
+        self.at += 1
+        self._take("^")
+        self._take("]")
+        while not self._take("]"):
+            if self.at >= len(self.pattern):
+                self._refuse("a class without its `]`")
+            if self.pattern.startswith("[:", self.at):
+                self.at = self.pattern.find(":]", self.at) + 2
+            elif self._peek("\\"):
+                self._escape()
+            else:
+                self.at += 1
+        return _Part(self.pattern[start : self.at], 1, 1)
+
+    def _escape(self) -> _Part:
+        start, name = self.at, self.pattern[self.at + 1 : self.at + 2]
+        self.at += 2
+        if name in _HEX_ESCAPES:
+            self.at += _HEX_ESCAPES[name]
+        elif name and name in "pP" and self._peek("{"):
+            self.at = self.pattern.find("}", self.at) + 1
+        elif name.isalnum() and name not in _CLASS_ESCAPES | _CHAR_ESCAPES:
+            self._refuse(f"`\\{name}`")
+        return _Part(self.pattern[start : self.at], 1, 1)
+
+    def _peek(self, token: str) -> bool:
+        return self.pattern.startswith(token, self.at)
+
+    def _take(self, token: str) -> bool:
+        taken = self._peek(token)
+        if taken:
+            self.at += len(token)
+        return taken
+
+    def _close(self) -> None:
+        if not self._take(")"):
+            self._refuse("a group without its `)`")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise NotExactError(f"it has {what} at character {self.at + 1}")
+
+
+def _bounds(repeat: "regex.Match[str]") -> tuple[int, int | None]:
+    """The least and most of a repeat; None for no most."""
+    if repeat[0] in ("*", "+", "?"):
+        return (1 if repeat[0] == "+" else 0), (1 if repeat[0] == "?" else None)
+    low, comma, high, only_high = repeat.groups()
+    if only_high is not None:
+        return 0, int(only_high)
+    return int(low), int(high) if high is not None else None if comma else int(low)

@@ -1,0 +1,105 @@
+"""Finds regular expressions: own rules, presets, or both."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+import regex
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from guardrails.processor import Strategy
+from guardrails.text.pattern import Pattern
+from guardrails.text.processor import USER_SECONDS, TextProcessor
+from guardrails.text.syntax import NotExactError, exact_form
+from processors._patterns import PRESETS
+
+Flag = Literal["ascii", "ignorecase", "multiline", "dotall"]
+
+
+def _known(preset: str) -> str:
+    if preset not in PRESETS:
+        raise ValueError(f"there is no preset {preset!r}; choose from {', '.join(sorted(PRESETS))}")
+    return preset
+
+
+class Rule(BaseModel):
+    """One regular expression of one's own.
+
+    Raises:
+        ValueError: the pattern does not compile, or cannot be held back exactly and has no `max_length`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, description="Names what is found; in upper case it is the label.")
+    pattern: str = Field(min_length=1, description="A regular expression of the `regex` module.")
+    flags: tuple[Flag, ...] = Field(default=(), description="How it is read.")
+    replacement: str | None = Field(
+        default=None, description="What stands in its place under `redact`; the label in brackets if absent."
+    )
+    strategy: Strategy | None = Field(default=None, description="Overrides the processor's strategy.")
+    max_length: int | None = Field(
+        default=None,
+        ge=1,
+        le=16_384,
+        description="The most characters the pattern looks at; for patterns that cannot be held exactly.",
+    )
+
+    @model_validator(mode="after")
+    def _can_be_held(self) -> Self:
+        try:
+            regex.compile(self.pattern)
+        except regex.error as error:
+            raise ValueError(f"the pattern does not compile: {error}") from None
+        if self.max_length is None:
+            try:
+                exact_form(self.pattern, self._flags)
+            except NotExactError as error:
+                raise ValueError(
+                    f"the pattern cannot be held back exactly: {error}; state max_length, the most "
+                    "characters it looks at, or write it without"
+                ) from None
+        return self
+
+    @property
+    def _flags(self) -> str:
+        return "".join(flag[0] if flag != "dotall" else "s" for flag in self.flags)
+
+    def as_pattern(self) -> Pattern:
+        """The rule as a text processor wants it."""
+        return Pattern(
+            label=self.name.upper(),
+            pattern=self.pattern,
+            code=f"regex.{self.name}",
+            flags=self._flags,
+            strategy=self.strategy,
+            replacement=self.replacement,
+            max_length=self.max_length,
+        )
+
+
+class Regex(TextProcessor):
+    """Finds what its presets and rules say; a preset wins over a rule, an earlier rule over a later one."""
+
+    presets: tuple[Annotated[str, AfterValidator(_known)], ...] = Field(
+        default=(), description="Ready-made sets of patterns."
+    )
+    rules: tuple[Rule, ...] = Field(default=(), description="Regular expressions of one's own.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _something_to_find(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.get("presets") and not data.get("rules"):
+            raise ValueError("give `presets` or `rules`; without either there is nothing to find")
+        return data
+
+    @property
+    def search_seconds(self) -> float | None:
+        """One's own patterns get a time limit; the cost of the presets has been measured."""
+        return USER_SECONDS if self.rules else None
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Those of the presets, then the rules."""
+        return [
+            *(pattern for preset in self.presets for pattern in PRESETS[preset]),
+            *(rule.as_pattern() for rule in self.rules),
+        ]
