@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from inspect import isawaitable
-from typing import Any, Final
+from typing import Any, Final, NoReturn, cast
 
 from guardrails.chunks import BaseChunk, Finish, StepFinish
 from guardrails.ending import UsageMeter
@@ -12,7 +12,6 @@ from guardrails.stream import Outlet, Result, Status
 from guardrails.waiting import Inlet, limited
 
 _FRAMES: Final = (StepFinish, Finish)
-_GIVEN: Final = (BaseChunk, Report)
 
 
 @dataclass
@@ -161,10 +160,10 @@ class Loop:
                 for given in answer:
                     if record.refusal is not None:
                         return out  # it was refused before this was given, whatever became of the exception
-                    if isinstance(given, _GIVEN):
-                        out.append(given)
+                    if isinstance(given, BaseChunk | Report):
+                        out.append(cast("Item", given))
                     elif given is not item:
-                        raise _not_an_item(given)
+                        _refuse_item(given)
                 if record.refusal is not None:
                     return out
         except Block as block:
@@ -186,5 +185,5 @@ class Loop:
         await self._inlet.stop()
 
 
-def _not_an_item(given: object) -> TypeError:
-    return TypeError(f"a step gives chunks and reports, not {type(given).__name__}")
+def _refuse_item(given: object) -> NoReturn:
+    raise TypeError(f"a step gives chunks and reports, not {type(given).__name__}")

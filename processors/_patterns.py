@@ -39,7 +39,7 @@ _NOT_A_MAILBOX: Final = r"(?!(?:git|hg|svn)@)"  # `git@host.example:path` is whe
 _NOT_A_FILE: Final = r"(?![1-4]x\.)"  # `icon@2x.png`
 
 _EMAIL: Final = (
-    rf"{_START}(?<![{_ALNUM}][{_MARK}])"
+    rf"{_START}(?<![{_ALNUM}][{_MARK}][_\-]?)"
     rf"{_NOT_A_MAILBOX}{_LOCAL_PART}@{_NOT_A_FILE}(?:{_DOMAIN_LABEL}\.){{1,10}}{_TOP_LEVEL}"
 )
 
@@ -57,7 +57,7 @@ _ISSUERS: Final = (
     (range(3095, 3096), (14, 16, 17, 18, 19)),
     (range(3600, 3700), range(14, 20)),
     (range(3800, 4000), (14, 16, 17, 18, 19)),
-    (range(3528, 3590), range(16, 20)),  # JCB
+    (range(3500, 3600), range(16, 20)),  # JCB has 3528-3589, and test numbers are made from all of 35
     (range(1800, 1801), (15,)),  # JCB, the old series
     (range(2131, 2132), (15,)),
     (range(6200, 6300), range(16, 20)),  # UnionPay

@@ -17,7 +17,7 @@ CONTEXT: Final = 64
 """Characters of decided text kept to the left, for look-behinds and `\\b`."""
 
 _ASK_EACH_TIME: Final = 512
-"""Up to this many held characters a living candidate is asked at each piece; above, after a sixteenth more."""
+"""Up to this many held characters a candidate is asked at each piece; above, after a sixteenth more."""
 
 
 _FORGET_AT: Final = 256
@@ -62,7 +62,7 @@ class Joined:
         }
 
     def judge(self, match: "regex.Match[str]", seconds: float | None) -> tuple[int, Pattern | None]:
-        """The end and the pattern of what matches at this place; no pattern when every candidate is rejected."""
+        """The end and the pattern of the match at this place; no pattern when all candidates are rejected."""
         candidate: regex.Match[str] | None = match
         while candidate is not None:
             name = candidate.lastgroup or ""

@@ -111,8 +111,7 @@ class TextStep:
             out.append(delta)
             return
         head.whole = False
-        for part in parts:
-            out.append(Report(part) if isinstance(part, Finding) else with_text(delta, part))
+        out += [Report(part) if isinstance(part, Finding) else with_text(delta, part) for part in parts]
 
     def _wait(self, out: list[Item], head: _Held, channel: Channel) -> Iterable[Item]:
         """The front is undecided, or refused."""

@@ -164,14 +164,14 @@ class _Reader:
                 return self._look_behind(opening)
         return None
 
-    def _test_form(self, token: str, form: str, *, leading: bool, top: bool) -> str:
-        """A leading `\\b` sees the next character or there is nothing to hold; a last one only reads it.
+    def _test_form(self, test: str, form: str, *, leading: bool, top: bool) -> str:
+        r"""A leading `\b` sees the next character or there is nothing to hold; a last one only reads it.
 
         Written out everywhere, they make the search three times as slow.
         """
-        if token == r"\b" and leading:
-            return token
-        if token == r"\b" and top and (self.at == len(self.pattern) or self.pattern[self.at] == "|"):
+        if test == r"\b" and leading:
+            return test
+        if test == r"\b" and top and (self.at == len(self.pattern) or self.pattern[self.at] == "|"):
             return r"(?!\w)"
         return form
 

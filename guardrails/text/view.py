@@ -1,6 +1,6 @@
-"""The text as detectors read it: compatibility forms folded, invisible characters gone, offsets mapped.
+r"""The text as detectors read it: compatibility forms folded, invisible characters gone, offsets mapped.
 
-Detectors find `jane\\u200b@example.org` and full-width digits in the view; edits are made on the
+Detectors find `jane\u200b@example.org` and full-width digits in the view; edits are made on the
 original, so clean text passes as it came.
 """
 
