@@ -23,7 +23,7 @@ from guardrails.chunks import (
 )
 from guardrails.ending import OpenParts
 from guardrails.processor import Finding, Item, Report
-from guardrails.surfaces import Delta, joinable
+from guardrails.surfaces import Delta, joinable, whole_characters
 
 logger = logging.getLogger("guardrails")
 
@@ -79,7 +79,7 @@ class _Texts:
         self._open.pop(id_, None)
 
     def __str__(self) -> str:
-        return "".join("".join(pieces) for pieces in self._all)
+        return "".join(whole_characters("".join(pieces)) for pieces in self._all)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Where content is in each chunk type."""
 
+import re
 from typing import Final, Literal, TypeAlias
 
 from guardrails.chunks import ReasoningDelta, ReasoningEnd, TextDelta, TextEnd
@@ -45,3 +46,13 @@ def _plain(delta: Delta) -> bool:
         and not delta.payload.model_extra
         and not delta.model_extra
     )
+
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def whole_characters(text: str) -> str:
+    """The text with surrogates joined that a cut has parted; a half without the other stays."""
+    if text.isascii() or not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -81,9 +81,16 @@ _LEAST_GROUP: Final = 3  # digits; a number in smaller groups (spelt out) must b
 _ISSUER_NUMBER: Final = (6, 8)  # digits, ISO/IEC 7812-1
 _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Express, Diners Club, Visa of 13
 
-# Not the decimals of a number. `1796092179175` (a time in milliseconds) is no candidate: of the numbers that
-# start with 1 only the old JCB series are cards.
-_CARD: Final = rf"{_START}(?<![0-9]\.)(?:[2-689]|1(?=[ \-]?8))(?:[ \-]?[0-9]){{11,18}}(?![0-9])"
+# Digits in a row or in groups; or spelt out, singly or in pairs, and then no digit may follow. Not the
+# decimals of a number. `1796092179175` (a time in milliseconds) is no candidate: of the numbers that start
+# with 1 only the old JCB series are cards.
+_NO_MORE: Final = r"(?![ \-]?[0-9])"
+_CARD: Final = (
+    rf"{_START}(?<![0-9]\.)"
+    r"(?:(?:[2-689][0-9]|18)[0-9](?:[ \-]?[0-9]){9,16}(?![0-9])"
+    rf"|[2-689](?:[ \-][0-9]){{11,18}}{_NO_MORE}"
+    rf"|[2-689][0-9](?:[ \-][0-9]{{2}}){{5,8}}(?:[ \-][0-9])?{_NO_MORE})"
+)
 
 # --- IBAN: ISO 13616, check digits by ISO/IEC 7064 MOD 97-10, lengths from the SWIFT IBAN registry
 # (https://www.swift.com/standards/data-standards/iban-international-bank-account-number).
@@ -112,13 +119,15 @@ _IBAN_COUNTRIES: Final = MappingProxyType(
 _IBAN_LENGTHS: Final = MappingProxyType(
     {country: length for length, countries in _IBAN_COUNTRIES.items() for country in countries.split()}
 )
-_IBAN: Final = rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}(?:[ \-]?[A-Za-z0-9]){{11,29}}"
+_IBAN: Final = (
+    rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}(?:[ \-]?[A-Za-z0-9]){{11,30}}"  # at most 33, and one that may follow
+)
 
 # --- IP addresses: RFC 791; RFC 4291 (2.2, the text forms of IPv6). What stands after `version` or `==`, in
 # a longer dotted number or after a letter (`v1.2.3.4`) is a version, not an address.
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4: Final = (
-    rf"{_START}(?<![0-9]\.|[_=]=|[Vv]ersion |[Ss]ection )"
+    rf"{_START}(?<![0-9]\.|==|[Vv]ersion |[Ss]ection )"
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?![0-9]|\.[0-9])"
 )
 _HEX: Final = r"[0-9A-Fa-f]"
@@ -136,16 +145,16 @@ _GROUP: Final = r"(?!00)[0-9]{2}"
 _SERIAL: Final = r"(?!0000)[0-9]{4}"
 _SSN: Final = (
     rf"{_START}(?=[0-8])"
-    rf"(?:(?<![0-9][.,\-]){_AREA}-{_GROUP}-{_SERIAL}(?![0-9]|[.,\-][0-9])"
-    rf"|(?<![0-9)][ .,\-]){_AREA} {_GROUP} {_SERIAL}(?![0-9]|[ .,\-][0-9]))"
+    rf"(?:(?<![0-9][.\-]){_AREA}-{_GROUP}-{_SERIAL}(?![0-9]|[.\-][0-9])"
+    rf"|(?<![0-9)][ .\-]){_AREA} {_GROUP} {_SERIAL}(?![0-9]|[ .\-][0-9]))"
 )
 
 # --- Telephone numbers: ITU-T E.164 (at most 15 digits; `+` or `00` before the country code), the North
 # American Numbering Plan (https://www.nanpa.com: an area code starts with 2-9), ITU-T E.123 (national
 # notation: a trunk prefix 0). Ten digits in one piece are not taken for one.
 _EXTENSION: Final = r"(?:,? ?(?:[xX#]|[eE][xX][tT](?:\.|ension)?) ?[0-9]{1,6})?"
-_NOT_IN_A_NUMBER: Final = r"(?<![0-9][.,/\-])"
-_NOT_IN_A_ROW: Final = r"(?<![0-9)][ .,/\-])"
+_NOT_IN_A_NUMBER: Final = r"(?<![0-9][.\-])"
+_NOT_IN_A_ROW: Final = r"(?<![0-9)][ .\-])"
 _INTERNATIONAL: Final = (
     r"(?:\+|00[ \-]?(?=[1-9]))[1-9][0-9]{0,2}(?:[ .\-]?\([0-9]{1,4}\))?(?:[ ./\-]?[0-9]){4,14}"
     rf"{_EXTENSION}(?![0-9])"
@@ -175,6 +184,7 @@ _USUAL_DIGITS: Final = 13  # no country's own numbers are usually longer, countr
 _LEAST_DIGITS: Final = 7
 _NATIONAL_DIGITS: Final = 13
 _LEAST_DIGITS_IN_ONE_PIECE: Final = 9  # `+1234567` is rather a difference
+_NO_SEPARATORS: Final = MappingProxyType(dict.fromkeys(map(ord, " -./()+")))
 _ROUND_SUM: Final = regex.compile(r"\+[0-9]{1,3}(?:[ .][0-9]{3}){0,3}[ .]000")
 _DATE: Final = regex.compile(
     r"(?:(?:19|20)[0-9]{2}[ \-][0-9]{2}|[0-9]{2}[ \-][0-9]{2}[ \-](?:19|20)[0-9]{2})(?![0-9]).{0,20}"
@@ -182,7 +192,7 @@ _DATE: Final = regex.compile(
 
 
 def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+    return text.translate(_NO_SEPARATORS)
 
 
 def _ends(candidate: str) -> list[int]:
@@ -211,13 +221,14 @@ def _printed_like_a_card(number: str, *, whole: bool) -> bool:
 
 def card_length(candidate: str) -> int:
     """Return how many leading characters are a card number: issuer, length, grouping and check digit fit."""
-    digits, ends = _digits(candidate), _ends(candidate)
+    digits = _digits(candidate)
     for count in reversed(_CARD_LENGTHS.get(digits[:4], ())):
         if count > len(digits) or not _luhn(digits[:count]):
             continue
-        number, rest = candidate[: ends[count - 1]], candidate[ends[count - 1] :]
+        end = _ends(candidate)[count - 1]
+        number, rest = candidate[:end], candidate[end:]
         if not rest[:1].isdigit() and _printed_like_a_card(number, whole=not rest):
-            return len(number)
+            return end
     return 0
 
 

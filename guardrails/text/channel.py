@@ -4,13 +4,11 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-import regex
-
 from guardrails.processor import Finding
+from guardrails.surfaces import whole_characters
 from guardrails.text.edits import Edit, Found, clusters, edit, in_order
 from guardrails.text.member import Member, Place, Reader
 
-_SURROGATE: Final = regex.compile(r"[\ud800-\udfff]")
 _HIGH: Final = ("\ud800", "\udbff")
 """The first and the last high surrogate, the half that comes first."""
 
@@ -110,10 +108,7 @@ class Channel:
 
     def _whole_characters(self, text: str) -> str:
         """Join surrogates that a cut has parted; a half at the end waits for the other."""
-        text = self._half + text
-        if not _SURROGATE.search(text):
-            return text
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        text = whole_characters(self._half + text)
         self._half = text[-1] if _HIGH[0] <= text[-1] <= _HIGH[1] else ""
         return text[:-1] if self._half else text
 

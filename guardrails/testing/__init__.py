@@ -1,0 +1,37 @@
+"""The contract as tests, for any processor; processors that break it; small fakes.
+
+    @pytest.mark.parametrize("name", CONTRACT)
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_contract(name: str, backend: str) -> None:
+        check(name, Subject(lambda: [MyProcessor()], texts_of(["what it finds", "what it must not"])), backend=backend)
+
+Needs the extra `testing`.
+"""
+
+from guardrails.testing.broken import BROKEN, FRAGMENTS
+from guardrails.testing.contract import BACKENDS, CONTRACT, Outcome, Subject, check, outcome
+from guardrails.testing.fakes import Idle, Patterns, SlowWords
+from guardrails.testing.scripts import Dropped, Tape, chunks_of, cuts, cuttings, passages, texts_of, transcript, uncut
+
+__all__ = [
+    "BACKENDS",
+    "BROKEN",
+    "CONTRACT",
+    "FRAGMENTS",
+    "Dropped",
+    "Idle",
+    "Outcome",
+    "Patterns",
+    "SlowWords",
+    "Subject",
+    "Tape",
+    "check",
+    "chunks_of",
+    "cuts",
+    "cuttings",
+    "outcome",
+    "passages",
+    "texts_of",
+    "transcript",
+    "uncut",
+]

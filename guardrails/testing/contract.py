@@ -1,0 +1,262 @@
+"""The contract as properties, each of which a pipeline of the processors under test must keep."""
+
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import anyio
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from guardrails.chunks import Chunk, Tripwire, dump_chunk
+from guardrails.pipeline import Pipeline
+from guardrails.processor import Finding, Processor
+from guardrails.stream import Result
+from guardrails.testing.scripts import (
+    Dropped,
+    Passage,
+    Tape,
+    Transcript,
+    chunks_of,
+    cuttings,
+    passages,
+    transcript,
+    uncut,
+)
+
+Cut: TypeAlias = Callable[[str], list[str]]
+BACKENDS: Final = ("asyncio", "trio")
+_LONG_ENOUGH: Final = 4
+"""Characters from which found text that appears elsewhere is no accident."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is put to the test.
+
+    Attributes:
+        make: makes the processors of one pipeline.
+        texts: texts in which they find things, nearly find things, and find nothing.
+    """
+
+    make: Callable[[], Sequence[Processor]]
+    texts: SearchStrategy[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one stream: what was read, what was found, and how it ended."""
+
+    read: Transcript
+    result: Result
+    chunks: Sequence[Chunk]
+
+    @property
+    def comparable(self) -> tuple[Any, ...]:
+        """What may not depend on the cutting."""
+        tripwire = self.result.tripwire
+        return (
+            self.read,
+            self.result.findings,
+            self.result.status,
+            self.result.text,
+            self.result.reasoning,
+            tripwire and dump_chunk(tripwire),
+        )
+
+
+async def outcome(pipeline: Pipeline, tape: Tape) -> Outcome:
+    """Guard a tape to its end."""
+    async with pipeline.stream(tape.play(), run_id="run") as chunks:
+        try:
+            async for chunk in chunks:
+                tape.received.append(chunk)
+        except Dropped:
+            assert tape.fails_at is not None
+    return Outcome(transcript(tape.received), chunks.result, tape.received)
+
+
+async def cutting_does_not_matter(subject: Subject, data: st.DataObject) -> None:
+    """Rule 2: cut anyhow, the same is read, found and refused."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    pipeline = Pipeline(subject.make())
+    whole = await outcome(pipeline, Tape(chunks_of(parts, uncut)))
+    pieces = await outcome(pipeline, Tape(chunks_of(parts, cut)))
+    assert pieces.comparable == whole.comparable
+
+
+async def nothing_leaves_undecided(subject: Subject, data: st.DataObject) -> None:
+    """Rule 1: what has left before the future is known fits every future."""
+    text, other = data.draw(subject.texts), data.draw(subject.texts)
+    cut, place = data.draw(cuttings), data.draw(st.integers(0, len(text)))
+    pipeline = Pipeline(subject.make())
+    lane = ("text", "t1")
+    beginning = chunks_of([(lane, text[:place])], cut)
+    known = len(beginning) - 3  # without the closing, the end of the step and of the stream
+    tape = Tape([*beginning[:known], *chunks_of([(lane, other)], uncut)[3:]])
+    await outcome(pipeline, tape)
+    before = transcript(tape.received[: tape.marks[known]]) if len(tape.marks) > known else []
+    future = await outcome(pipeline, Tape(chunks_of([(lane, text)], uncut)))
+    assert future.read[: len(before)] == before
+
+
+async def clean_text_passes(subject: Subject, data: st.DataObject) -> None:
+    """Rule 3: where nothing is found, everything arrives as it was, in order."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    tape = Tape(chunks_of(parts, cut))
+    came = await outcome(Pipeline(subject.make()), tape)
+    if any(finding.strategy != "warn" for finding in came.result.findings):
+        assume(came.result.status == "completed")
+        others = [chunk for chunk in tape.chunks if not _is_delta(chunk)]
+        assert [chunk for chunk in came.chunks if not _is_delta(chunk)] == others
+        return
+    assert came.result.status == "completed"
+    assert came.read == transcript(chunks_of(parts, uncut))
+
+
+async def endings_are_whole(subject: Subject, data: st.DataObject) -> None:
+    """Rule 5: a refusal closes what is open, says so once and ends the stream; otherwise nothing is added."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    came = await outcome(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+    kinds = Counter(chunk.type for chunk in came.chunks)
+    for surface in ("text", "reasoning"):
+        assert kinds[f"{surface}-start"] == kinds[f"{surface}-end"]
+    assert kinds["step-start"] == kinds["step-finish"]
+    assert kinds["tripwire"] == (came.result.status == "blocked")
+    assert kinds["finish"] == 1
+    assert came.chunks[-1].type == "finish"
+    if came.result.status == "blocked":
+        after = [chunk.type for chunk in came.chunks]
+        assert set(after[after.index("tripwire") + 1 :]) <= {"step-finish", "finish"}
+        assert came.result.finish_reason == "tripwire"
+        assert all(chunk.run_id and chunk.from_ for chunk in came.chunks[after.index("tripwire") :])
+
+
+async def found_text_stays_secret(subject: Subject, data: st.DataObject) -> None:
+    """Rule 1: what was found is in no tripwire, finding or log line."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    with _logged() as lines:
+        came = await outcome(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+    tripwire = came.result.tripwire
+    told = "\n".join([*lines, repr(came.result.findings), repr(tripwire and dump_chunk(tripwire))])
+    for finding in came.result.findings:
+        for text in _found_texts(parts, finding):
+            assert len(text) < _LONG_ENOUGH or text not in told
+
+
+async def a_broken_source_is_no_refusal(subject: Subject, data: st.DataObject) -> None:
+    """Rule 4: held text is decided as if it ended there; then the source's exception is raised."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    script = chunks_of(parts, cut)
+    place = data.draw(st.integers(0, len(script) - 1))
+    pipeline = Pipeline(subject.make())
+    ended = await outcome(pipeline, Tape(script[:place]))
+    broken = await outcome(pipeline, Tape(script, fails_at=place))
+    assert broken.read == ended.read
+    assert broken.result.findings == ended.result.findings
+    expected = "blocked" if ended.result.status == "blocked" else "error"
+    assert broken.result.status == expected
+
+
+async def leaving_closes_the_source(subject: Subject, data: st.DataObject) -> None:
+    """Rule 11: whoever leaves early leaves nothing behind."""
+    parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
+    tape = Tape(chunks_of(parts, cut))
+    wanted = data.draw(st.integers(1, len(tape.chunks)))
+    async with Pipeline(subject.make()).stream(tape.play()) as chunks:
+        async for chunk in chunks:
+            tape.received.append(chunk)
+            if len(tape.received) >= wanted:
+                break
+    assert tape.closed == 1
+    assert chunks.result.status in ("cancelled", "completed", "blocked")
+
+
+async def streams_do_not_mix(subject: Subject, data: st.DataObject) -> None:
+    """State is born with a stream: streams side by side do what each does alone, and so does a later one."""
+    scripts = [chunks_of(data.draw(passages(subject.texts)), data.draw(cuttings)) for _ in range(2)]
+    pipeline = Pipeline(subject.make())
+    alone = [await outcome(Pipeline(subject.make()), Tape(script)) for script in scripts]
+    together: dict[int, Outcome] = {}
+
+    async def guard(place: int) -> None:
+        together[place] = await outcome(pipeline, Tape(scripts[place]))
+
+    async with anyio.create_task_group() as tasks:
+        for place in range(len(scripts)):
+            tasks.start_soon(guard, place)
+    assert [together[place].comparable for place in sorted(together)] == [one.comparable for one in alone]
+
+
+Property: TypeAlias = Callable[[Subject, st.DataObject], Awaitable[None]]
+
+CONTRACT: Final[Mapping[str, Property]] = {
+    check.__name__: check
+    for check in (
+        cutting_does_not_matter,
+        nothing_leaves_undecided,
+        clean_text_passes,
+        endings_are_whole,
+        found_text_stays_secret,
+        a_broken_source_is_no_refusal,
+        leaving_closes_the_source,
+        streams_do_not_mix,
+    )
+}
+"""The properties by name."""
+
+
+def check(name: str, subject: Subject, *, backend: str = "asyncio", examples: int = 200) -> None:
+    """Put a subject to one property of the contract.
+
+    Args:
+        name: a key of `CONTRACT`.
+        subject: what is tested.
+        backend: `asyncio` or `trio`.
+        examples: how many random scripts to try.
+
+    Raises:
+        AssertionError: the property does not hold; hypothesis prints the smallest script that shows it.
+    """
+    prop = CONTRACT[name]
+
+    @settings(
+        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        anyio.run(prop, subject, data, backend=backend)
+
+    run()
+
+
+def _is_delta(chunk: Chunk) -> bool:
+    return chunk.type in ("text-delta", "reasoning-delta")
+
+
+def _found_texts(parts: Sequence[Passage], finding: Finding) -> Iterator[str]:
+    """The found text as it came in; offsets of chained processors refer to edited text and may miss it."""
+    lane = (finding.surface, finding.channel)
+    text = "".join(part[1] for part in parts if isinstance(part, tuple) and part[0] == lane)
+    yield text[finding.start : finding.end]
+
+
+@contextmanager
+def _logged() -> Iterator[list[str]]:
+    """The lines that the library logs meanwhile."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("guardrails")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

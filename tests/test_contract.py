@@ -1,0 +1,64 @@
+"""The contract on processors made for it: alone, in chains of different cadence, in groups; and what breaks it."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import pytest
+
+from guardrails import Parallel, Processor
+from guardrails.testing import BACKENDS, BROKEN, CONTRACT, FRAGMENTS, Idle, Patterns, SlowWords, Subject, check, texts_of
+
+TEXTS: Final = texts_of(
+    ["card 1234 5678", "1234 567", "a@b.co", "a@b.", "bad word. ", "badly. Bad", "secret-", "[x]", "\ud83d", "x\u200b@b.co"]
+)
+MAIL: Final = r"\b[a-z]{1,9}@[a-z]{1,9}\.[a-z]{2,3}\b"
+CARD: Final = r"\d{4} \d{4}"
+
+
+def mail(**settings: object) -> Processor:
+    return Patterns(id="mail", find=MAIL, **settings)
+
+
+def card(**settings: object) -> Processor:
+    return Patterns(id="card", find=CARD, **settings)
+
+
+def slow(**settings: object) -> Processor:
+    return SlowWords(id="slow", find="bad|card 1", **settings)
+
+
+def group(*members: Processor) -> Processor:
+    return Parallel(members=members)
+
+
+MAKERS: Final[dict[str, Callable[[], Sequence[Processor]]]] = {
+    "idle": lambda: [Idle()],
+    "patterns redact": lambda: [mail()],
+    "patterns block": lambda: [card(strategy="block")],
+    "slow redact": lambda: [slow()],
+    "slow block": lambda: [slow(strategy="block")],
+    "chain of two": lambda: [mail(), slow(strategy="mask")],
+    "chain of two that refuse": lambda: [slow(strategy="block"), card(strategy="block")],
+    "chain of three": lambda: [card(strategy="remove"), slow(), mail(strategy="block")],
+    "group of patterns": lambda: [group(mail(), card(strategy="block"))],
+    "group with a slow one": lambda: [group(mail(strategy="warn"), slow(), card(strategy="remove"))],
+    "group that refuses": lambda: [group(slow(strategy="block"), card(), mail(strategy="mask"))],
+    "group in a chain": lambda: [group(card(), slow(strategy="warn")), Idle(), mail(strategy="block")],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("name", CONTRACT)
+def test_contract(name: str, maker: str, backend: str) -> None:
+    """Every property holds for every way of putting processors together."""
+    check(name, Subject(MAKERS[maker], TEXTS), backend=backend)
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_the_contract_catches(broken: type[Processor]) -> None:
+    """A processor that breaks the contract fails at least one property."""
+    subject = Subject(lambda: [broken()], texts_of(FRAGMENTS))
+    with pytest.raises((AssertionError, ExceptionGroup)):
+        for name in CONTRACT:
+            check(name, subject)
