@@ -77,6 +77,7 @@ _ISSUERS: Final = (
 _CARD_LENGTHS: Final = MappingProxyType(
     {str(prefix): tuple(lengths) for prefixes, lengths in _ISSUERS for prefix in prefixes}
 )
+_DOUBLED: Final = MappingProxyType({str(digit): sum(divmod(2 * digit, 10)) for digit in range(10)})
 _LEAST_GROUP: Final = 3  # digits; a number in smaller groups (spelt out) must be all there is
 _ISSUER_NUMBER: Final = (6, 8)  # digits, ISO/IEC 7812-1
 _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Express, Diners Club, Visa of 13
@@ -166,7 +167,7 @@ _NORTH_AMERICAN: Final = (
 _NATIONAL: Final = (
     r"(?:(?:1 )?[2-9][0-9]{2} [2-9][0-9]{2}[ \-][0-9]{4}"  # 212 555 0143
     r"|0[1-9](?:\.[0-9]{2}){4}"  # 01.23.45.67.89, France
-    r"|0[1-9][0-9]{0,3}(?:(?: [0-9]{2,8}){1,5}|(?:-[0-9]{2,8}){1,5})"  # 020 7946 0958, 03-1234-5678
+    r"|0[1-9][0-9]{0,3}(?:(?: [0-9]{2,8}){1,4}|(?:-[0-9]{2,8}){1,4})"  # 020 7946 0958, 03-1234-5678
     r"|\(0[1-9][0-9]{0,3}\) ?[0-9]{2,8}(?:[ \-][0-9]{2,8}){0,3})"  # (030) 1234567
     rf"{_EXTENSION}(?![0-9]|[.:\-][0-9]| [0-9]{{2}})"
 )
@@ -182,7 +183,8 @@ _PHONE: Final = (
 _NORTH_AMERICAN_DIGITS: Final = 11  # with the country code 1
 _USUAL_DIGITS: Final = 13  # no country's own numbers are usually longer, country code included
 _LEAST_DIGITS: Final = 7
-_NATIONAL_DIGITS: Final = 13
+_NATIONAL_DIGITS: Final = 12  # with the trunk prefix
+_LEAST_DIGITS_WITH_TRUNK_PREFIX: Final = 9  # a date has 8
 _LEAST_DIGITS_IN_ONE_PIECE: Final = 9  # `+1234567` is rather a difference
 _NO_SEPARATORS: Final = MappingProxyType(dict.fromkeys(map(ord, " -./()+")))
 _ROUND_SUM: Final = regex.compile(r"\+[0-9]{1,3}(?:[ .][0-9]{3}){0,3}[ .]000")
@@ -198,9 +200,6 @@ def _digits(text: str) -> str:
 def _ends(candidate: str) -> list[int]:
     """Where each digit of the candidate ends."""
     return [place for place, char in enumerate(candidate, start=1) if char.isdigit()]
-
-
-_DOUBLED: Final = MappingProxyType({str(digit): sum(divmod(2 * digit, 10)) for digit in range(10)})
 
 
 def _luhn(digits: str) -> bool:
@@ -301,7 +300,7 @@ def _is_international(number: str) -> bool:
 def _national_length(number: str) -> int:
     """The whole length unless there are too few or too many digits, or they are a date or a series."""
     digits = len(_digits(number))
-    least = 9 if number.lstrip("(").startswith("0") else _LEAST_DIGITS  # a date has 8
+    least = _LEAST_DIGITS_WITH_TRUNK_PREFIX if number.lstrip("(").startswith("0") else _LEAST_DIGITS
     if not least <= digits <= _NATIONAL_DIGITS or _DATE.fullmatch(number) or _is_series(number):
         return 0
     return len(number)

@@ -3,15 +3,26 @@
     @pytest.mark.parametrize("name", CONTRACT)
     @pytest.mark.parametrize("backend", BACKENDS)
     def test_contract(name: str, backend: str) -> None:
-        check(name, Subject(lambda: [MyProcessor()], texts_of(["what it finds", "what it must not"])), backend=backend)
+        texts = texts_of(["what it finds", "what it must not"])
+        check(name, Subject(lambda: [MyProcessor()], texts), backend=backend)
 
 Needs the extra `testing`.
 """
 
-from guardrails.testing.broken import BROKEN, FRAGMENTS
+from guardrails.testing.broken import BROKEN, FRAGMENTS, Sound
 from guardrails.testing.contract import BACKENDS, CONTRACT, Outcome, Subject, check, outcome
 from guardrails.testing.fakes import Idle, Patterns, SlowWords
-from guardrails.testing.scripts import Dropped, Tape, chunks_of, cuts, cuttings, passages, texts_of, transcript, uncut
+from guardrails.testing.scripts import (
+    Dropped,
+    Tape,
+    chunks_of,
+    cuts,
+    cuttings,
+    passages,
+    texts_of,
+    transcript,
+    uncut,
+)
 
 __all__ = [
     "BACKENDS",
@@ -23,6 +34,7 @@ __all__ = [
     "Outcome",
     "Patterns",
     "SlowWords",
+    "Sound",
     "Subject",
     "Tape",
     "check",

@@ -1,24 +1,115 @@
-"""Processors that break the contract, each in a way seen in the field. The contract must catch every one.
+"""A sound processor in plain code, and ones that break the contract, each in a way seen in the field.
 
-They look for `SECRET`, a word `secret-` with six digits, in text deltas.
+All look for `secret-` with six digits in text deltas. `BROKEN` names the property that catches each.
 """
 
+import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import ClassVar, Final
 
-from guardrails.chunks import Chunk, StepFinish, TextDelta, TextEnd, with_text
+from guardrails.chunks import StepFinish, TextDelta, TextEnd, with_text
 from guardrails.processor import END, WAKE, Block, Finding, Item, Processor, Report, Run, Step
+from guardrails.surfaces import whole_characters
 
 SECRET: Final = re.compile(r"secret-\d{6}")
-FRAGMENTS: Final = ("secret-123456", "secret-12345", "secret-", "plain words ")
+FRAGMENTS: Final = ("secret-123456", "secret-12345", "secret-", "123456", "plain words ")
 """Fragments for the texts these processors are tested with."""
 
+_BEGUN: Final = re.compile(r"(?:s(?:e(?:c(?:r(?:e(?:t(?:-\d{0,5})?)?)?)?)?)?)$")
 _WINDOW: Final = 8
 
 
-def _redacted(text: str) -> str:
-    return SECRET.sub("[SECRET]", text)
+class Sound(Processor):
+    """Keeps the contract; each broken processor overrides one thing."""
+
+    def open(self, run: Run) -> Step:
+        """State for one stream."""
+        return _CarefulStep(self, run)
+
+    def keep(self, text: str) -> int:
+        """How many characters at the end of a text may belong to a match that is not complete."""
+        begun = _BEGUN.search(text)
+        return len(begun[0]) if begun else 0
+
+    def text_of(self, delta: TextDelta) -> str:
+        """Which text a delta belongs to."""
+        return delta.payload.id
+
+    def closes(self, item: Item) -> bool:
+        """Whether texts that are open end here."""
+        return isinstance(item, TextEnd | StepFinish) or item is END
+
+    def waits(self, item: Item) -> bool:
+        """Whether an item that is no delta waits behind held text."""
+        return item is not WAKE and item is not END
+
+    def found(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Iterator[Item]:
+        """What takes the place of a match."""
+        yield self.report(run, delta, match)
+        yield with_text(delta, "[SECRET]")
+
+    def report(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Report:
+        """The finding at its place, in whole characters: a text may be cut within one."""
+        start = len(whole_characters(match.string[: match.start()]))
+        place = (start, start + len(match[0]), "text", delta.payload.id)
+        return Report(Finding("test.secret", "SECRET", 1.0, *place, run.processor_id, "redact"))
+
+
+class _CarefulStep:
+    """Holds what may become a match, in one queue with everything else."""
+
+    def __init__(self, rules: Sound, run: Run) -> None:
+        self._rules, self._run = rules, run
+        self._queue: list[Item] = []
+        self._texts: dict[str, str] = {}
+        self._sent: dict[str, int] = {}
+        self._decided: dict[str, int] = {}
+
+    def __call__(self, item: Item) -> Iterable[Item]:
+        """Take one item; give what is decided by it."""
+        if isinstance(item, TextDelta):
+            name = self._rules.text_of(item)
+            text = self._texts[name] = self._texts.get(name, "") + item.payload.text
+            decided = len(text) - self._rules.keep(text)
+            self._decided[name] = max(decided, self._decided.get(name, 0))
+            self._queue.append(item)
+        elif self._rules.closes(item):
+            self._decided = {name: len(text) for name, text in self._texts.items()}
+        if not isinstance(item, TextDelta):
+            if self._rules.waits(item):
+                self._queue.append(item)
+            else:
+                yield item
+        yield from self._release()
+
+    def _release(self) -> Iterator[Item]:
+        while self._queue:
+            head = self._queue[0]
+            if not isinstance(head, TextDelta):
+                yield self._queue.pop(0)
+                continue
+            name = self._rules.text_of(head)
+            start = self._sent.get(name, 0)
+            end = start + len(head.payload.text)
+            stop = min(end, self._decided[name])
+            self._queue[0] = with_text(head, head.payload.text[stop - start :])
+            self._sent[name] = stop
+            yield from self._edited(head, name, start, stop)
+            if stop < end:
+                return
+            self._queue.pop(0)
+
+    def _edited(self, delta: TextDelta, name: str, start: int, stop: int) -> Iterator[Item]:
+        text, at = self._texts[name], start
+        for match in SECRET.finditer(text[: self._decided[name]]):
+            if start <= match.start() < stop:
+                yield with_text(delta, text[at : match.start()])
+                yield from self._rules.found(self._run, delta, match)
+            if match.start() < stop:
+                at = max(at, match.end())
+        if at < stop:
+            yield with_text(delta, text[at:stop])
 
 
 class EachDeltaAlone(Processor):
@@ -29,46 +120,14 @@ class EachDeltaAlone(Processor):
         del run
 
         def step(item: Item) -> Iterable[Item]:
-            return [with_text(item, _redacted(item.payload.text))] if isinstance(item, TextDelta) else [item]
-
-        return step
-
-
-class _Buffering(Processor):
-    """Keeps text back in one buffer and lets some of it go; subclasses say how much, and when."""
-
-    def keep(self, text: str) -> int:
-        """How many characters to keep back."""
-        found = re.search(r"(?:s(?:e(?:c(?:r(?:e(?:t(?:-\d{0,5})?)?)?)?)?)?)$", text)
-        return len(found[0]) if found else 0
-
-    def flushes(self, item: Item) -> bool:
-        """Whether this item lets everything go."""
-        return isinstance(item, TextEnd | StepFinish) or item is END
-
-    def open(self, run: Run) -> Step:
-        """A buffer for the stream."""
-        del run
-        held: list[TextDelta] = []
-
-        def flush(keep: int = 0) -> list[Item]:
-            if not held:
-                return []
-            text = "".join(delta.payload.text for delta in held)
-            last, size = held[-1], len(text) - keep
-            held[:] = [with_text(last, text[size:])] if keep else []
-            return [with_text(last, _redacted(text[:size]))]
-
-        def step(item: Item) -> Iterable[Item]:
             if isinstance(item, TextDelta):
-                held.append(item)
-                return flush(self.keep("".join(delta.payload.text for delta in held)))
-            return [*(flush() if self.flushes(item) else []), item]
+                return [with_text(item, SECRET.sub("[SECRET]", item.payload.text))]
+            return [item]
 
         return step
 
 
-class FixedWindow(_Buffering):
+class FixedWindow(Sound):
     """Keeps back a fixed number of characters, which is too few for the longest match."""
 
     def keep(self, text: str) -> int:
@@ -76,118 +135,94 @@ class FixedWindow(_Buffering):
         return min(_WINDOW, len(text))
 
 
-class FlushOnAnyChunk(_Buffering):
+class FlushOnAnyChunk(Sound):
     """Lets held text go as soon as any other chunk arrives."""
 
-    def flushes(self, item: Item) -> bool:
-        """Whatever is no delta."""
-        return not isinstance(item, TextDelta)
+    def closes(self, item: Item) -> bool:
+        """Whatever it is."""
+        return True
 
 
-class ForgottenEnd(_Buffering):
-    """Gives held text back at the end of a text only, so that a broken source loses it."""
+class ForgottenEnd(Sound):
+    """Gives held text back where its text closes; a broken source loses it."""
 
-    def flushes(self, item: Item) -> bool:
+    def closes(self, item: Item) -> bool:
         """Not at `END`."""
         return isinstance(item, TextEnd)
 
 
-class Overtaking(_Buffering):
+class Overtaking(Sound):
     """Lets every other chunk pass held text."""
 
-    def flushes(self, item: Item) -> bool:
-        """Only where it must."""
-        return item is END
+    def waits(self, item: Item) -> bool:
+        """Nothing does."""
+        return False
 
 
-class OneBufferForAllIds(_Buffering):
-    """Joins the texts of different ids in one buffer."""
+class OneBufferForAllIds(Sound):
+    """Joins the texts of different ids."""
+
+    def text_of(self, delta: TextDelta) -> str:
+        """One for all."""
+        return ""
 
 
-class SharedBuffer(Processor):
-    """Keeps its buffer beside its settings, where all streams share it."""
+class SharedState(Sound):
+    """Keeps its state beside its settings, where all streams share it."""
 
-    _held: ClassVar[list[str]] = []
-
-    def open(self, run: Run) -> Step:
-        """Forget what a stream left behind only when it ends."""
-        del run
-
-        def step(item: Item) -> Iterable[Item]:
-            if isinstance(item, TextDelta):
-                self._held.append(item.payload.text)
-                return []
-            if isinstance(item, TextEnd) and self._held:
-                text = _redacted("".join(self._held))
-                self._held.clear()
-                end = item.payload.id
-                return [_delta_like(item, end, text), item]
-            return [item]
-
-        return step
-
-
-class _Whole(Processor):
-    """Decides each text as a whole, at its end; correct but for what subclasses do with a find."""
-
-    def found(self, run: Run, delta: TextDelta, text: str, match: re.Match[str]) -> Iterator[Item]:
-        """What to do with the first find of a text."""
-        raise NotImplementedError
+    _shared: ClassVar[dict[str, Step]] = {}
 
     def open(self, run: Run) -> Step:
-        """All items since a text began wait for its end."""
-        held: list[Item] = []
-
-        def step(item: Item) -> Iterable[Item]:
-            if item is WAKE:
-                return
-            if isinstance(item, TextDelta) or (held and not _closes(item)):
-                held.append(item)
-                return
-            for waiting in [*held]:
-                held.remove(waiting)
-                yield from self._look(run, waiting)
-            yield item
-
-        return step
-
-    def _look(self, run: Run, item: Item) -> Iterator[Item]:
-        if isinstance(item, TextDelta) and (match := SECRET.search(item.payload.text)):
-            yield from self.found(run, item, item.payload.text, match)
-            return
-        yield item
+        """The same step for all."""
+        return self._shared.setdefault("step", _CarefulStep(self, run))
 
 
-class LeakingReason(_Whole):
+class LeakingReason(Sound):
     """Repeats what it found in the tripwire's reason."""
 
-    def found(self, run: Run, delta: TextDelta, text: str, match: re.Match[str]) -> Iterator[Item]:
+    def found(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Iterator[Item]:
         """Refuse, telling too much."""
-        del delta, text
-        yield _report(match, self.id)
+        yield self.report(run, delta, match)
         run.block(f"it says {match[0]}")
 
 
-class LeakingMetadata(_Whole):
+class LeakingMetadata(Sound):
     """Repeats what it found in the tripwire's metadata."""
 
-    def found(self, run: Run, delta: TextDelta, text: str, match: re.Match[str]) -> Iterator[Item]:
+    def found(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Iterator[Item]:
         """Refuse, telling too much."""
-        del delta, text
-        yield _report(match, self.id)
+        yield self.report(run, delta, match)
         run.block("it says something", metadata={"match": match[0]})
 
 
-class SwallowedRefusal(_Whole):
-    """Catches its own refusal and lets the text pass."""
+class LeakingLog(Sound):
+    """Repeats what it found in the log."""
 
-    def found(self, run: Run, delta: TextDelta, text: str, match: re.Match[str]) -> Iterator[Item]:
-        """Refuse, then think better of it."""
-        del text, match
-        try:
-            run.block("it says something")
-        except Block:
-            yield delta
+    def found(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Iterator[Item]:
+        """Redact, telling too much."""
+        logging.getLogger("guardrails.broken").warning("found %s", match[0])
+        return super().found(run, delta, match)
+
+
+class SwallowedRefusal(Sound):
+    """Catches its own refusal and lets the item pass."""
+
+    def found(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Iterator[Item]:
+        """Refuse."""
+        yield self.report(run, delta, match)
+        run.block("it says something")
+
+    def open(self, run: Run) -> Step:
+        """Think better of it."""
+        careful = _CarefulStep(self, run)
+
+        def step(item: Item) -> Iterable[Item]:
+            try:
+                return list(careful(item))
+            except Block:
+                return [item]
+
+        return step
 
 
 class DropsOthers(Processor):
@@ -214,23 +249,17 @@ class TouchesCleanText(Processor):
         return step
 
 
-class OffsetsInTheDelta(Processor):
+class OffsetsInTheDelta(Sound):
     """Reports places within a delta instead of within the text."""
 
-    def open(self, run: Run) -> Step:
-        """Warn about digits."""
-        del run
-
-        def step(item: Item) -> Iterable[Item]:
-            if isinstance(item, TextDelta) and (match := re.search(r"\d", item.payload.text)):
-                return [_report(match, self.id), item]
-            return [item]
-
-        return step
+    def report(self, run: Run, delta: TextDelta, match: re.Match[str]) -> Report:
+        """Somewhere."""
+        place = (0, len(delta.payload.text), "text", delta.payload.id)
+        return Report(Finding("test.secret", "SECRET", 1.0, *place, run.processor_id, "redact"))
 
 
-class RefusesTheFuture(Processor):
-    """Refuses as soon as it sees a reason, before the text in front of it has left."""
+class RefusesAtOnce(Processor):
+    """Refuses as soon as it sees a reason, with what stood before it still in its hands."""
 
     def open(self, run: Run) -> Step:
         """Look at what has come so far."""
@@ -246,35 +275,21 @@ class RefusesTheFuture(Processor):
         return step
 
 
-BROKEN: Final[Sequence[type[Processor]]] = (
-    EachDeltaAlone,
-    FixedWindow,
-    FlushOnAnyChunk,
-    ForgottenEnd,
-    Overtaking,
-    OneBufferForAllIds,
-    SharedBuffer,
-    LeakingReason,
-    LeakingMetadata,
-    SwallowedRefusal,
-    DropsOthers,
-    TouchesCleanText,
-    OffsetsInTheDelta,
-    RefusesTheFuture,
-)
-"""All of them."""
-
-
-def _closes(item: Item) -> bool:
-    return isinstance(item, TextEnd | StepFinish) or item is END
-
-
-def _report(match: re.Match[str], processor_id: str) -> Report:
-    return Report(
-        Finding("x.secret", "SECRET", 1.0, match.start(), match.end(), "text", "t1", processor_id, "warn")
-    )
-
-
-def _delta_like(chunk: Chunk, id_: str, text: str) -> TextDelta:
-    delta = TextDelta.model_validate({"type": "text-delta", "payload": {"id": id_, "text": text}}, by_alias=True)
-    return delta.model_copy(update={"run_id": chunk.run_id, "from_": chunk.from_})
+BROKEN: Final[Mapping[type[Processor], str]] = {
+    EachDeltaAlone: "cutting_does_not_matter",
+    FixedWindow: "nothing_leaves_undecided",
+    FlushOnAnyChunk: "nothing_leaves_undecided",
+    ForgottenEnd: "a_broken_source_loses_nothing",
+    Overtaking: "clean_text_passes",
+    OneBufferForAllIds: "texts_do_not_mix",
+    SharedState: "streams_do_not_mix",
+    LeakingReason: "found_text_stays_secret",
+    LeakingMetadata: "found_text_stays_secret",
+    LeakingLog: "found_text_stays_secret",
+    SwallowedRefusal: "cutting_does_not_matter",
+    DropsOthers: "clean_text_passes",
+    TouchesCleanText: "clean_text_passes",
+    OffsetsInTheDelta: "cutting_does_not_matter",
+    RefusesAtOnce: "cutting_does_not_matter",
+}
+"""Each broken processor with the property of the contract that catches it."""

@@ -32,9 +32,7 @@ class Patterns(TextProcessor):
 
 
 class SlowWords(TextProcessor):
-    """Asks about segments and answers after a number of turns of the event loop that differs from one to
-    the next, so that answers come in any order.
-    """
+    """Asks about segments; how long an answer takes differs from one to the next, so they come in any order."""
 
     longest_segment: ClassVar[int] = 40
 

@@ -8,7 +8,15 @@ from typing import Any, TypeAlias, cast
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from guardrails.chunks import Chunk, dump_chunk, parse_chunk
+from guardrails.chunks import (
+    Chunk,
+    ReasoningEnd,
+    ReasoningStart,
+    TextEnd,
+    TextStart,
+    dump_chunk,
+    parse_chunk,
+)
 from guardrails.surfaces import DELTAS, Delta, whole_characters
 
 Lane: TypeAlias = tuple[str, str]
@@ -22,11 +30,15 @@ Passage: TypeAlias = tuple[Lane, str] | dict[str, Any]
 Transcript: TypeAlias = list[Any]
 """What a consumer read: `(surface, id, character)` for each character, JSON for every other chunk."""
 
-_NEUTRAL: Sequence[dict[str, Any]] = (
-    {"type": "response-metadata", "payload": {"model": "m"}},
-    {"type": "data-note", "data": {"n": 1}},
-    {"type": "something-new", "payload": {"kept": None}},
+NEUTRAL: Sequence[dict[str, Any]] = tuple(
+    {"runId": "run", "from": "AGENT", **body}
+    for body in (
+        {"type": "response-metadata", "payload": {"model": "m"}},
+        {"type": "data-note", "data": {"n": 1}},
+        {"type": "something-new", "payload": {"kept": None}},
+    )
 )
+"""Chunks that may stand anywhere and are nobody's business."""
 _FILLING = st.text(st.sampled_from("ab .,\n12@-é漢\u200b👍"), max_size=8)
 
 
@@ -49,7 +61,7 @@ def passages(draw: st.DrawFn, texts: SearchStrategy[str]) -> list[Passage]:
     for _ in range(draw(st.integers(1, 4))):
         out.append((draw(st.sampled_from(lanes)), draw(texts)))
         if draw(st.integers(0, 3)) == 0:
-            out.append(draw(st.sampled_from(_NEUTRAL)))
+            out.append(draw(st.sampled_from(NEUTRAL)))
     return out
 
 
@@ -73,6 +85,13 @@ def chunks_of(parts: Sequence[Passage], cut: Callable[[str], list[str]]) -> list
     bodies.append({"type": "step-finish", "payload": {"stepResult": {"reason": "stop"}, "output": usage}})
     bodies.append({"type": "finish", "payload": {"stepResult": {"reason": "stop"}, "output": usage}})
     return [parse_chunk({"runId": "run", "from": "AGENT", **body}) for body in bodies]
+
+
+def closings_after(script: Sequence[Chunk], place: int) -> list[Chunk]:
+    """The chunks that close the texts which are open at a place of a script."""
+    opened = {chunk.payload.id for chunk in script[:place] if isinstance(chunk, TextStart | ReasoningStart)}
+    ends = [chunk for chunk in script[place:] if isinstance(chunk, TextEnd | ReasoningEnd)]
+    return [end for end in ends if end.payload.id in opened]
 
 
 def uncut(text: str) -> list[str]:

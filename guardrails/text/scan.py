@@ -46,34 +46,30 @@ class Limits:
 
 
 class Joined:
-    """Patterns whose hold-back is exact, joined into one alternation in their order."""
+    """Patterns whose hold-back is exact, joined into one alternation in their order.
+
+    Its groups have no names: the engine tests a beginning that all alternatives share only once, and
+    a name hides it.
+    """
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         forms = [exact_form(pattern.pattern, pattern.flags) for pattern in patterns]
-        named = [f"(?P<p{number}>{form.found})" for number, form in enumerate(forms)]
-        self.patterns = {f"p{number}": pattern for number, pattern in enumerate(patterns)}
-        self.found = regex.compile("|".join(named))
+        self._each = [
+            (pattern, regex.compile(form.found)) for pattern, form in zip(patterns, forms, strict=True)
+        ]
+        self.found = regex.compile("|".join(form.found for form in forms))
         self.touches_end = regex.compile(f"(?:{'|'.join(form.touching for form in forms)})(?!)")
-        # What is tried at the same place once a pattern has rejected its own candidate.
-        self.rest = {
-            f"p{number}": regex.compile("|".join(named[number + 1 :]) or "(?!)")
-            for number, pattern in enumerate(patterns)
-            if pattern.verify
-        }
 
-    def judge(self, match: "regex.Match[str]", seconds: float | None) -> tuple[int, Pattern | None]:
-        """The end and the pattern of the match at this place; no pattern when all candidates are rejected."""
-        candidate: regex.Match[str] | None = match
-        while candidate is not None:
-            name = candidate.lastgroup or ""
-            pattern = self.patterns[name]
-            if pattern.verify is None:
-                return candidate.end(), pattern
-            accepted = pattern.verify(candidate[0])
-            if accepted:
-                return candidate.start() + accepted, pattern
-            candidate = self.rest[name].match(match.string, match.start(), timeout=seconds)
-        return match.start() + 1, None
+    def judge(self, text: str, at: int, seconds: float | None) -> tuple[int, Pattern | None]:
+        """The end and the pattern of the match at a place; no pattern when all candidates are rejected."""
+        for pattern, found in self._each:
+            candidate = found.match(text, at, timeout=seconds)
+            if candidate is None:
+                continue
+            end = candidate.end() if pattern.verify is None else at + pattern.verify(candidate[0])
+            if end > at:
+                return end, pattern
+        return at + 1, None
 
 
 class PatternScan:
@@ -129,7 +125,7 @@ class PatternScan:
             if match.end() == length and not final:
                 hold, touches = match.start(), False  # it may still grow
                 break
-            at, pattern = self._joined.judge(match, self._limits.seconds)
+            at, pattern = self._joined.judge(text, match.start(), self._seconds)
             if pattern is not None:
                 spans.append(Span(self._base + match.start(), self._base + at, pattern))
             if hold < at:

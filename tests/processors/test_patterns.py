@@ -363,7 +363,9 @@ def test_phone_number(text: str) -> None:
         pytest.param("$1,234,567.89 or 12.345.678,90 EUR, +1 000 000, +2.450.000", id="sums"),
         pytest.param("order 4111-2222-3333, ref 12-345-6789, no 302-0171234-1234567", id="order numbers"),
         pytest.param("ISBN 978-3-16-148410-0", id="book number"),
-        pytest.param("sizes 256 512 1024, 64 128 256 512 1024 2048, 200 300 1000", id="sizes"),
+        pytest.param(
+            "sizes 256 512 1024, 64 128 256 512 1024 2048, 200 300 1000, 01 02 03 04 05 06", id="sizes"
+        ),
         pytest.param("ports 49152-65535, x+1234567, 3+4539578122", id="ranges and sums"),
         pytest.param("212-555-01433, 1212-555-0143, 212-555-0143-1", id="a digit more"),
         pytest.param("00000000-0000-0000-0000-000000000000", id="identifier"),

@@ -1,4 +1,4 @@
-"""Exact hold-back: whatever the pattern, the text and the cutting, the matches are those of the whole text."""
+"""Exact hold-back: whatever the pattern, text and cutting, the matches are those of the whole text."""
 
 import os
 import time
