@@ -1,6 +1,7 @@
 """Guards what language models say while they say it: exact streaming redaction and blocking."""
 
 from guardrails.chunks import Chunk, ChunkError, dump_chunk, dump_json, parse_chunk
+from guardrails.config import ConfigError, load_pipeline
 from guardrails.pipeline import Pipeline
 from guardrails.processor import (
     END,
@@ -27,6 +28,7 @@ __all__ = [
     "Check",
     "Chunk",
     "ChunkError",
+    "ConfigError",
     "Detection",
     "Finding",
     "GuardedStream",
@@ -44,5 +46,6 @@ __all__ = [
     "TextProcessor",
     "dump_chunk",
     "dump_json",
+    "load_pipeline",
     "parse_chunk",
 ]

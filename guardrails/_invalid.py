@@ -89,17 +89,20 @@ def build(kind: type[Processor], data: dict[str, Any]) -> Processor:
     strict = _strict(kind, data)
     if isinstance(strict, Processor):
         return strict
-    mixed = [error for error in strict if error["type"] in _MIXED]
+    errors = [error for error in strict if error["type"] in _MIXED]
+    mixed = [error["loc"] for error in errors]
     try:
         processor = kind.model_validate(data)
-        errors = []
     except ValidationError as error:
-        errors = error.errors(include_url=False)
-    places = [error["loc"] for error in errors]
-    errors += [error for error in mixed if error["loc"] not in places]
+        # What is told of a value that is mixed up, or of what it stands in, may come of the mix-up.
+        errors += [e for e in error.errors(include_url=False) if not _leads_to(e["loc"], mixed)]
     if errors:
         raise InvalidError([_problem(kind, error) for error in errors])
     return processor
+
+
+def _leads_to(loc: Path, others: list[Path]) -> bool:
+    return any(other[: len(loc)] == loc for other in others)
 
 
 def _strict(kind: type[Processor], data: Any) -> Processor | list[ErrorDetails]:

@@ -1,39 +1,38 @@
 """The loop: order, failure policy, the ending. Steps are pushed; they never see each other."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from inspect import isawaitable
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final
 
-from guardrails.chunks import BaseChunk, Finish, StepFinish
+from guardrails.chunks import CHUNK_CLASSES, Chunk, Finish, StepFinish
 from guardrails.ending import UsageMeter
 from guardrails.processor import END, WAKE, Block, Item, Record, Refusal, Report, Run, Step, failure
 from guardrails.stream import Outlet, Result, Status
 from guardrails.waiting import Inlet, limited
 
 _FRAMES: Final = (StepFinish, Finish)
+_GIVEN: Final = CHUNK_CLASSES | {Report}
+_PLAIN: Final = (tuple, list)
 
 
-@dataclass
 class Stage:
-    """One step of a stream with its run.
+    """One step of a stream.
 
     Attributes:
+        run: its run, in whose name its failures refuse.
+        step: the step.
         waits: whether it starts checks.
         listens: whether it wants `WAKE` after silence.
         ended: whether it has been given `END`.
+        record: what it has refused and is waiting for.
     """
 
-    run: Run
-    step: Step
-    waits: bool = False
-    listens: bool = False
-    ended: bool = False
+    __slots__ = ("ended", "listens", "record", "run", "step", "waits")
 
-    @property
-    def record(self) -> Record:
-        """What it has refused and is waiting for."""
-        return self.run.record
+    def __init__(self, run: Run, step: Step, *, waits: bool, listens: bool) -> None:
+        self.run, self.step, self.waits, self.listens = run, step, waits, listens
+        self.record = run.record
+        self.ended = False
 
 
 class Loop:
@@ -63,17 +62,19 @@ class Loop:
         Raises:
             Exception: the source failed, after all that could be let out has been.
         """
-        if self._status is not None:
+        if self._reading:
+            chunk = await self._next()
+            if chunk is not None:
+                await self._push((chunk,), 0)
+        elif self._first < len(self._stages):
+            await self._end(self._stages[self._first])
+        elif self._status is None:
+            self._finish()
+        else:
             fault, self._fault = self._fault, None
             if fault is not None:
                 raise fault
             return False
-        if self._reading:
-            await self._read()
-        elif self._first < len(self._stages):
-            await self._end(self._stages[self._first])
-        else:
-            self._finish()
         return True
 
     async def close(self) -> None:
@@ -91,21 +92,21 @@ class Loop:
             raise RuntimeError("the stream has not ended yet")
         return self._outlet.result(self._status, self._meter.total)
 
-    async def _read(self) -> None:
+    async def _next(self) -> Chunk | None:
+        """The next chunk of the source; None when there is none, and steps have been told what happened."""
         try:
-            chunk = await self._inlet.next(read=not self._busy())
+            chunk = await self._inlet.next(not self._waiting or not self._busy())
         except StopAsyncIteration:
             self._reading = False
-            return
+            return None
         except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
             self._reading, self._fault = False, error
-            return
+            return None
         if chunk is None:
             await self._wake()
-            return
-        if type(chunk) in _FRAMES:
+        elif type(chunk) in _FRAMES:
             self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
-        await self._push((chunk,), 0)
+        return chunk
 
     def _busy(self) -> bool:
         """Whether so many checks are under way that reading on would only pile up text."""
@@ -128,7 +129,7 @@ class Loop:
         elif stage.record.news:
             await self._wake()
         elif stage.record.under_way:
-            await self._inlet.next(read=False)
+            await self._inlet.next(False)
         else:
             self._first += 1
 
@@ -143,34 +144,24 @@ class Loop:
         """Send items through the stages from `first` on and out."""
         for place in range(first, len(self._stages)):
             stage = self._stages[place]
-            items = await self._through(stage, items)
-            if stage.record.refusal is not None:
-                await self._refuse(place, stage.record.refusal)
-        self._outlet.take(items)
-
-    async def _through(self, stage: Stage, items: Sequence[Item]) -> list[Item]:
-        """What a stage gives for items, up to a refusal; its record says whether there was one."""
-        out: list[Item] = []
-        record = stage.record
-        try:
-            for item in items:
-                answer: Any = stage.step(item)
-                if answer.__class__ is not tuple and answer.__class__ is not list and isawaitable(answer):
-                    answer = await limited(answer, stage.run.timeout)
-                for given in answer:
+            record = stage.record
+            out: list[Item] = []
+            try:
+                for item in items:
+                    answer: Any = stage.step(item)
+                    if answer.__class__ not in _PLAIN and isawaitable(answer):
+                        answer = await limited(answer, stage.run.timeout)
+                    _take(answer, item, record, out)
                     if record.refusal is not None:
-                        return out  # it was refused before this was given, whatever became of the exception
-                    if isinstance(given, BaseChunk | Report):
-                        out.append(cast("Item", given))
-                    elif given is not item:
-                        _refuse_item(given)
-                if record.refusal is not None:
-                    return out
-        except Block as block:
-            record.refusal = record.refusal or block.refusal
-        except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
-            record.refusal = record.refusal or failure(stage.run.processor_id, error)
-        return out
+                        break
+            except Block as block:
+                record.refusal = record.refusal or block.refusal
+            except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
+                record.refusal = record.refusal or failure(stage.run.processor_id, error)
+            if record.refusal is not None:
+                await self._refuse(place, record.refusal)
+            items = out
+        self._outlet.take(items)
 
     async def _refuse(self, place: int, refusal: Refusal) -> None:
         """Stop reading; what came before the refusal is decided by the stages after it, then the stream ends.
@@ -185,5 +176,15 @@ class Loop:
         await self._inlet.stop()
 
 
-def _refuse_item(given: object) -> NoReturn:
-    raise TypeError(f"a step gives chunks and reports, not {type(given).__name__}")
+def _take(answer: Iterable[Item], item: Item, record: Record, out: list[Item]) -> None:
+    """Add what a step gives for an item to `out`, up to a refusal.
+
+    What is given after a refusal has been recorded is not let out, whatever became of its exception.
+    """
+    for given in answer:
+        if record.refusal is not None:
+            return
+        if type(given) in _GIVEN:
+            out.append(given)
+        elif given is not item:  # a step that passes everything on gives `END` and `WAKE` back
+            raise TypeError(f"a step gives chunks and reports, not {type(given).__name__}")

@@ -101,7 +101,14 @@ class Pipeline:
         stages = []
         for processor in self.processors:
             run = Run(run_id, processor, Record(), spawn if processor.waits else None)
-            stages.append(Stage(run, _open(processor, run), processor.waits, processor.silence is not None))
+            stages.append(
+                Stage(
+                    run,
+                    _open(processor, run),
+                    waits=processor.waits,
+                    listens=processor.silence is not None,
+                )
+            )
         outlet = Outlet(OpenParts(run_id), collect, self._on_finding)
         return GuardedStream(Loop(inlet, stages, outlet, UsageMeter(), self._max_checks))
 

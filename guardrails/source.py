@@ -2,14 +2,14 @@
 
 import inspect
 import logging
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
-from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, cast
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import checkpoint
 from pydantic import BaseModel
 
-from guardrails.chunks import BaseChunk, Chunk, ChunkError, parse_chunk
+from guardrails.chunks import CHUNK_CLASSES, Chunk, ChunkError, parse_chunk
 
 T = TypeVar("T")
 
@@ -41,6 +41,7 @@ class Items(Generic[T]):
             raise TypeError(f"an async or sync iterable of {of} is needed, not {type(iterable).__name__}")
         self._iterable: Any = iterable
         self._iterator: Any = None
+        self._next: Callable[[], Awaitable[T]] = _not_open
         self._entered = False
         self._closed = False
 
@@ -51,6 +52,7 @@ class Items(Generic[T]):
             self._entered = True
         is_async = hasattr(self._iterable, "__aiter__")
         self._iterator = aiter(self._iterable) if is_async else _Async(iter(self._iterable))
+        self._next = self._iterator.__anext__
 
     async def next(self) -> T:
         """The next item.
@@ -59,8 +61,7 @@ class Items(Generic[T]):
             StopAsyncIteration: there is none.
             Exception: whatever the iterable raises.
         """
-        item: T = await anext(self._iterator)
-        return item
+        return await self._next()
 
     async def close(self) -> None:
         """Close the iterable; a second call does nothing, and what cannot be closed is left."""
@@ -103,16 +104,20 @@ class Source(Items[ChunkLike]):
             Exception: whatever the iterable raises.
         """
         while True:
-            item = await anext(self._iterator)
+            item = await self._next()
             self._read += 1
-            if isinstance(item, BaseChunk):
+            if type(item) in CHUNK_CLASSES:
                 return cast("Chunk", item)
             if isinstance(item, str | bytes) and not item.strip():
                 continue
             try:
-                return parse_chunk(item)
+                return parse_chunk(cast("str | bytes | Mapping[str, Any]", item))
             except ChunkError as error:
                 raise ChunkError(f"item {self._read} of the source: {error}") from None
+
+
+def _not_open() -> NoReturn:
+    raise RuntimeError("a source is opened before it is read")
 
 
 class _Async:

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast
@@ -107,14 +107,17 @@ class Outlet:
         self._tripwire: Tripwire | None = None
         self._begun = False
 
-    def take(self, items: Iterable[Item]) -> None:
+    def take(self, items: Sequence[Item]) -> None:
         """Let items out: neighbouring pieces of one text as one delta, findings to whom they concern."""
+        if len(items) == 1 and type(items[0]) is not Report:
+            self._let_out(items[0])  # type: ignore[arg-type]  # the loop lets no other signal through
+            return
         last: Chunk | None = None
         for item in items:
             if isinstance(item, Report):
                 self._report(item.finding)
                 continue
-            chunk = cast("Chunk", item)
+            chunk: Chunk = item  # type: ignore[assignment]  # the loop lets no other signal through
             if last is not None and joinable(last, chunk):
                 piece = cast("Delta", chunk)
                 last = with_text(piece, cast("Delta", last).payload.text + piece.payload.text)

@@ -18,7 +18,7 @@ class Inlet(Protocol):
     async def open(self) -> None:
         """Begin; nothing is read yet."""
 
-    async def next(self, *, read: bool) -> Chunk | None:
+    def next(self, read: bool, /) -> Awaitable[Chunk | None]:
         """The next chunk, or None when a check is done or the source has been silent.
 
         Args:
@@ -43,10 +43,9 @@ class DirectInlet:
         self._source = source
         self.open, self.stop, self.close = source.open, source.close, source.close
 
-    async def next(self, *, read: bool = True) -> Chunk | None:
+    def next(self, _read: bool, /) -> Awaitable[Chunk | None]:
         """The next chunk; without checks, one is always wanted."""
-        del read
-        return await self._source.next_chunk()
+        return self._source.next_chunk()
 
 
 class WaitingInlet:
@@ -57,18 +56,18 @@ class WaitingInlet:
 
     def __init__(self, source: Source, silence: float | None) -> None:
         self._source, self._silence = source, silence
-        self._tasks = anyio.create_task_group()
         self._reading = anyio.CancelScope()
         self._wanted, self._news, self._stopped = anyio.Event(), anyio.Event(), anyio.Event()
         self._chunk: Chunk | None = None
         self._ended: Exception | None = None
 
     async def open(self) -> None:
-        """Enter the task group and start the reader."""
+        """Enter a task group and start the reader."""
+        self._tasks = anyio.create_task_group()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._read)
 
-    async def next(self, *, read: bool) -> Chunk | None:
+    async def next(self, read: bool, /) -> Chunk | None:
         """See `Inlet.next`."""
         if read and self._chunk is None and self._ended is None:
             self._wanted.set()

@@ -104,6 +104,7 @@ from guardrails.chunks.tools import (
     ToolResultPayload,
 )
 from guardrails.chunks.union import (
+    CHUNK_CLASSES,
     CHUNK_TYPES,
     Chunk,
     UnknownChunk,
@@ -124,6 +125,7 @@ from guardrails.chunks.wire import (
 )
 
 __all__ = [
+    "CHUNK_CLASSES",
     "CHUNK_TYPES",
     "MAX_DEPTH",
     "Abort",

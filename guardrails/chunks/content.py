@@ -248,7 +248,7 @@ def _copy_with(part: _Copied, name: str, value: object) -> _Copied:
     extra = part.__pydantic_extra__
     put = object.__setattr__  # the model's own refuses, since it is frozen
     put(copy, "__dict__", {**part.__dict__, name: value})
-    put(copy, "__pydantic_fields_set__", part.__pydantic_fields_set__.copy())
+    put(copy, "__pydantic_fields_set__", part.__pydantic_fields_set__)  # a frozen model never changes it
     put(copy, "__pydantic_extra__", extra and extra.copy())
     put(copy, "__pydantic_private__", None)
     return copy

@@ -124,5 +124,8 @@ def _by_type() -> dict[str, type[Chunk]]:
     return {name: kind for kind in get_args(Chunk) for name in get_args(kind.model_fields["type"].annotation)}
 
 
+CHUNK_CLASSES: frozenset[type] = frozenset(get_args(Chunk))
+"""The classes of the union; looking a chunk's class up here is faster than `isinstance` on a model."""
+
 CHUNK_TYPES: Mapping[str, type[Chunk]] = MappingProxyType(_by_type())
 """The class of each type name of the protocol. A name that is not here is a `Data` or an `UnknownChunk`."""

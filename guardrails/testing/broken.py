@@ -40,7 +40,7 @@ class Sound(Processor):
         """Whether texts that are open end here."""
         return isinstance(item, TextEnd | StepFinish) or item is END
 
-    def waits(self, item: Item) -> bool:
+    def stays(self, item: Item) -> bool:
         """Whether an item that is no delta waits behind held text."""
         return item is not WAKE and item is not END
 
@@ -77,7 +77,7 @@ class _CarefulStep:
         elif self._rules.closes(item):
             self._decided = {name: len(text) for name, text in self._texts.items()}
         if not isinstance(item, TextDelta):
-            if self._rules.waits(item):
+            if self._rules.stays(item):
                 self._queue.append(item)
             else:
                 yield item
@@ -154,7 +154,7 @@ class ForgottenEnd(Sound):
 class Overtaking(Sound):
     """Lets every other chunk pass held text."""
 
-    def waits(self, item: Item) -> bool:
+    def stays(self, item: Item) -> bool:
         """Nothing does."""
         return False
 

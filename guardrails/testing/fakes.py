@@ -32,7 +32,7 @@ class Patterns(TextProcessor):
 
 
 class SlowWords(TextProcessor):
-    """Asks about segments; how long an answer takes differs from one to the next, so they come in any order."""
+    """Asks about segments; how long each answer takes differs, so they come in any order."""
 
     longest_segment: ClassVar[int] = 40
 

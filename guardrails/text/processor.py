@@ -105,15 +105,12 @@ class TextProcessor(Processor):
         )
 
     def _open_readers(self, member: Member, place: Place) -> Sequence[Reader]:
-        readers: list[Reader] = []
         limits = Limits(self.max_hold, self.search_seconds)
-        scans: list[PatternScan | WindowScan] = [
-            WindowScan(pattern, found, limits) for pattern, found in self._windows
-        ]
+        scans: list[PatternScan | WindowScan] = []
         if self._joined is not None:
-            scans.insert(0, PatternScan(self._joined, limits))
-        if scans:
-            readers.append(PatternReader(member, place, self._view(), scans))
+            scans.append(PatternScan(self._joined, limits))
+        scans += [WindowScan(pattern, found, limits) for pattern, found in self._windows]
+        readers: list[Reader] = [PatternReader(member, place, self._view(), scan) for scan in scans]
         if self.waits:
             readers.append(DetectReader(member, place, self._view(), self.detect, self.longest_segment))
         return readers

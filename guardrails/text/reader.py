@@ -59,47 +59,44 @@ Detect: TypeAlias = Callable[[Sequence[Segment]], Awaitable[Sequence[Sequence[De
 class PatternReader:
     """Finds patterns through a view."""
 
-    def __init__(
-        self, member: Member, place: Place, view: View, scans: Sequence[PatternScan | WindowScan]
-    ) -> None:
-        self.member, self._place, self._view, self._scans = member, place, view, scans
+    def __init__(self, member: Member, place: Place, view: View, scan: PatternScan | WindowScan) -> None:
+        self.member, self._place, self._view, self._scan = member, place, view, scan
         self._stopped = False
         self.settled = 0
 
     def feed(self, piece: str) -> list[Found]:
         """Take more text; the findings it decides."""
-        piece = self._view.feed(piece)
-        return self._look(lambda scan: scan.feed(piece))
+        return [] if self._stopped else self._look(self._view.feed(piece))
 
     def close(self) -> list[Found]:
         """The text is complete; the findings its end decides."""
-        return self._look(lambda scan: scan.close())
+        return [] if self._stopped else self._look(None)
 
     def collect(self) -> list[Found]:
         """Nothing: patterns are never asked slowly."""
         return []
 
-    def _look(self, look: Callable[[PatternScan | WindowScan], list[Span]]) -> list[Found]:
-        if self._stopped:
-            return []
-        found: list[Found] = []
+    def _look(self, piece: str | None) -> list[Found]:
+        """Show the scan the next piece, or the end."""
+        scan, view = self._scan, self._view
         try:
-            for scan in self._scans:
-                for span in look(scan):
-                    start, end = self._view.span(span.start, span.end)
-                    found.append(self.member.found(span.pattern, self._place, start, end))
+            spans = scan.close() if piece is None else scan.feed(piece)
         except TimeoutError as error:
             self.member.fault(error)
             self._stop()
-            return found
-        settled = min(scan.settled for scan in self._scans)
-        if any(scan.stuck for scan in self._scans):
-            start, end = self._view.original(settled), self._view.original(NEVER_AGAIN)
+            return []
+        found = [self._found(span) for span in spans]
+        settled = scan.settled
+        self.settled = view.original(settled)
+        if scan.stuck:
+            end = view.original(NEVER_AGAIN)
+            found.append(self.member.limit("limit.hold", self._place, self.settled, end))
             self._stop()
-            return [*found, self.member.limit("limit.hold", self._place, start, end)]
-        self.settled = self._view.original(settled)
-        self._view.forget(settled)
+        view.forget(settled)
         return found
+
+    def _found(self, span: Span) -> Found:
+        return self.member.found(span.pattern, self._place, *self._view.span(span.start, span.end))
 
     def _stop(self) -> None:
         self._stopped, self.settled = True, NEVER_AGAIN

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import regex
 
 from guardrails.text.pattern import Pattern
-from guardrails.text.syntax import exact_form
+from guardrails.text.syntax import exact_form, joined
 
 CONTEXT: Final = 64
 """Characters of decided text kept to the left, for look-behinds and `\\b`."""
@@ -55,10 +55,11 @@ class Joined:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         forms = [exact_form(pattern.pattern, pattern.flags) for pattern in patterns]
         self._each = [
-            (pattern, regex.compile(form.found)) for pattern, form in zip(patterns, forms, strict=True)
+            (pattern, regex.compile(f"(?{form.flags}:{form.found})"))
+            for pattern, form in zip(patterns, forms, strict=True)
         ]
-        self.found = regex.compile("|".join(form.found for form in forms))
-        self.touches_end = regex.compile(f"(?:{'|'.join(form.touching for form in forms)})(?!)")
+        found, touching = joined(forms)
+        self.found, self.touches_end = regex.compile(found), regex.compile(touching)
 
     def judge(self, text: str, at: int, seconds: float | None) -> tuple[int, Pattern | None]:
         """The end and the pattern of the match at a place; no pattern when all candidates are rejected."""

@@ -8,7 +8,9 @@ tests read the end of the text unnoticed, so they become look-aheads; lazy repea
 before a test, so they become greedy.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, NoReturn
 
 import regex
@@ -52,20 +54,30 @@ class ExactForm:
     """A pattern that is held back exactly.
 
     Attributes:
-        found: what is searched, with its flags scoped, to be joined with others.
+        found: what is searched.
         touching: the same without overlooked ends: followed by `(?!)`, its partial matches are the
             attempts that ran into the end of the text.
+        flags: what both are read with.
+        first: the literal characters that every match begins with one of; None when they are not few.
     """
 
     found: str
     touching: str
+    flags: str
+    first: frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
+    """A piece that has been read: its touching form, its least and most characters, what it can begin with.
+
+    `first` is None when that is more than a few literal characters.
+    """
+
     touching: str
     least: int
     most: int | None
+    first: frozenset[str] | None = frozenset()
     test: bool = False
 
 
@@ -85,8 +97,26 @@ def exact_form(pattern: str, flags: str = "") -> ExactForm:
     part = _Reader(pattern, multiline="m" in flags).whole()
     if part.least == 0:
         raise NotExactError("it can match the empty string")
-    scope = "(?" + "".join(sorted(set(flags))) + ":"
-    return ExactForm(f"{scope}{pattern})", f"{scope}{part.touching})")
+    return ExactForm(pattern, part.touching, "".join(sorted(set(flags))), part.first)
+
+
+def joined(forms: Sequence[ExactForm]) -> tuple[str, str]:
+    """One pattern for many, in their order: what is searched, and what shows where text is undecided.
+
+    Neighbours that each begin with one of a few characters stand behind one test for these, so that
+    fifty key formats cost hardly more than one where none can begin.
+    """
+    found, touching = [], []
+    for (flags, narrow), group in groupby(forms, lambda form: (form.flags, form.first is not None)):
+        alike = list(group)
+        begin = _begins(frozenset().union(*(form.first or () for form in alike))) if narrow else ""
+        found.append(f"(?{flags}:{begin}(?:{'|'.join(f'(?:{form.found})' for form in alike)}))")
+        touching.append(f"(?{flags}:{begin}(?:{'|'.join(f'(?:{form.touching})' for form in alike)}))")
+    return "|".join(found), f"(?:{'|'.join(touching)})(?!)"
+
+
+def _begins(characters: frozenset[str]) -> str:
+    return f"(?=[{''.join(regex.escape(character) for character in sorted(characters))}])"
 
 
 class _Reader:
@@ -107,23 +137,28 @@ class _Reader:
         while self._take("|"):
             branches.append(self._branch(leading=leading, top=top))
         mosts = [branch.most for branch in branches]
+        firsts = [branch.first for branch in branches]
         return _Part(
             "|".join(branch.touching for branch in branches),
             min(branch.least for branch in branches),
             None if None in mosts else max(most for most in mosts if most is not None),
+            None if None in firsts else frozenset().union(*(first or () for first in firsts)),
         )
 
     def _branch(self, *, leading: bool, top: bool) -> _Part:
         out, least, most = [], 0, 0
         unbounded = False
+        first: frozenset[str] | None = frozenset()
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             part = self._piece(leading=leading, top=top)
             leading = leading and part.test
             out.append(part.touching)
+            if least == 0 and first is not None:
+                first = None if part.first is None else first | part.first
             least += part.least
             unbounded = unbounded or part.most is None
             most += part.most or 0
-        return _Part("".join(out), least, None if unbounded else most)
+        return _Part("".join(out), least, None if unbounded else most, first)
 
     def _piece(self, *, leading: bool, top: bool) -> _Part:
         start = self.at
@@ -147,7 +182,7 @@ class _Reader:
             self._refuse("a possessive repeat")
         low, high = _bounds(repeat)
         most = None if high is None or part.most is None else part.most * high
-        return _Part(part.touching + repeat[0], part.least * low, most)
+        return _Part(part.touching + repeat[0], part.least * low, most, part.first)
 
     def _test(self, *, leading: bool, top: bool) -> _Part | None:
         """A zero-width test, or None when something else stands here."""
@@ -196,7 +231,7 @@ class _Reader:
         if char in "*+?{":
             self._refuse("an unescaped `{`" if char == "{" else f"a stray `{char}`")
         self.at += 1
-        return _Part(char, 1, 1)
+        return _Part(char, 1, 1, None if char == "." else frozenset(char))
 
     def _group(self, *, leading: bool) -> _Part:
         opening = _GROUP.match(self.pattern, self.at)
@@ -205,7 +240,7 @@ class _Reader:
         self.at = opening.end()
         inner = self._alternatives(leading=leading)
         self._close()
-        return _Part(f"(?:{inner.touching})", inner.least, inner.most)
+        return _Part(f"(?:{inner.touching})", inner.least, inner.most, inner.first)
 
     def _name_group(self) -> str:
         for opening, name in _NAMES.items():
@@ -227,7 +262,7 @@ class _Reader:
                 self._escape()
             else:
                 self.at += 1
-        return _Part(self.pattern[start : self.at], 1, 1)
+        return _Part(self.pattern[start : self.at], 1, 1, None)
 
     def _escape(self) -> _Part:
         start, name = self.at, self.pattern[self.at + 1 : self.at + 2]
@@ -238,7 +273,8 @@ class _Reader:
             self.at = self.pattern.find("}", self.at) + 1
         elif name.isalnum() and name not in _CLASS_ESCAPES | _CHAR_ESCAPES:
             self._refuse(f"`\\{name}`")
-        return _Part(self.pattern[start : self.at], 1, 1)
+        literal = not name.isalnum()
+        return _Part(self.pattern[start : self.at], 1, 1, frozenset(name) if literal else None)
 
     def _peek(self, token: str) -> bool:
         return self.pattern.startswith(token, self.at)
