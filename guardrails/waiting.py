@@ -56,14 +56,13 @@ class WaitingInlet:
 
     def __init__(self, source: Source, silence: float | None) -> None:
         self._source, self._silence = source, silence
-        self._reading = anyio.CancelScope()
-        self._wanted, self._news, self._stopped = anyio.Event(), anyio.Event(), anyio.Event()
         self._chunk: Chunk | None = None
         self._ended: Exception | None = None
 
     async def open(self) -> None:
         """Enter a task group and start the reader."""
-        self._tasks = anyio.create_task_group()
+        self._tasks, self._reading = anyio.create_task_group(), anyio.CancelScope()
+        self._wanted, self._news, self._stopped = anyio.Event(), anyio.Event(), anyio.Event()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._read)
 
