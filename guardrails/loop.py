@@ -42,7 +42,7 @@ class Loop:
         self, inlet: Inlet, stages: Sequence[Stage], outlet: Outlet, meter: UsageMeter, max_checks: int
     ) -> None:
         self._inlet, self._stages, self._outlet, self._meter = inlet, stages, outlet, meter
-        self._waiting = [stage for stage in stages if stage.waits]
+        self._waiting = [stage for stage in stages if stage.waits or stage.listens]
         self._max_checks = max_checks
         self.ready = outlet.ready
         # Stages before this one have given everything back, or were cut off by a refusal after them.
@@ -64,7 +64,7 @@ class Loop:
         """
         if self._reading:
             chunk = await self._next()
-            if chunk is not None:
+            if chunk is not None and self._reading:
                 await self._push((chunk,), 0)
         elif self._first < len(self._stages):
             await self._end(self._stages[self._first])
@@ -77,10 +77,10 @@ class Loop:
             return False
         return True
 
-    async def close(self) -> None:
+    async def close(self, *, cancelled: bool) -> None:
         """End everything that is under way and close the source."""
         self._status = self._status or "cancelled"
-        await self._inlet.close()
+        await self._inlet.close(cancelled=cancelled)
 
     def result(self) -> Result:
         """What came of the stream.
@@ -102,9 +102,9 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
             self._reading, self._fault = False, error
             return None
-        if chunk is None:
+        if self._waiting:
             await self._wake()
-        elif type(chunk) in _FRAMES:
+        if type(chunk) in _FRAMES:
             self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
         return chunk
 
@@ -113,12 +113,11 @@ class Loop:
         return any(stage.record.under_way >= self._max_checks for stage in self._waiting)
 
     async def _wake(self) -> None:
-        """Tell the steps whose checks are done; when none is, the source was silent."""
-        heard = [place for place, stage in enumerate(self._stages) if stage.record.news]
-        silent = [place for place, stage in enumerate(self._stages) if stage.listens]
-        for place in heard or silent:
-            self._stages[place].record.news = False
-            if place >= self._first:
+        """Tell the steps whose checks are done, and after silence those that work by time."""
+        silent, self._inlet.silent = self._inlet.silent, False
+        for place, stage in enumerate(self._stages):
+            if place >= self._first and (stage.record.news or (silent and stage.listens)):
+                stage.record.news = False
                 await self._push((WAKE,), place)
 
     async def _end(self, stage: Stage) -> None:

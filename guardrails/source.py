@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, NoReturn, Self, TypeAlias, TypeVar, cast
 
-import anyio
 from anyio.lowlevel import checkpoint
 from pydantic import BaseModel
 
@@ -68,24 +67,21 @@ class Items(Generic[T]):
         if self._closed:
             return
         self._closed = True
-        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
-            try:
-                await self._close()
-            except Exception as error:  # noqa: BLE001 - its stream is over; what it said stands
-                logger.warning("closing the source failed (%s)", type(error).__name__)
+        try:
+            await self._close()
+        except Exception as error:  # noqa: BLE001 - its stream is over; what it said stands
+            logger.warning("closing the source failed (%s)", type(error).__name__)
 
     async def _close(self) -> None:
         if self._entered:
             await self._iterable.__aexit__(None, None, None)
             return
-        for owner in (self._iterator, self._iterable):
+        iterator = self._iterator.iterator if isinstance(self._iterator, _Async) else self._iterator
+        for owner in (iterator, self._iterable) if iterator is not self._iterable else (iterator,):
             close = getattr(owner, "aclose", None) or getattr(owner, "close", None)
-            if close is None:
-                continue
-            pending = close()
+            pending = close() if close is not None else None
             if inspect.isawaitable(pending):
                 await pending
-            return
 
 
 class Source(Items[ChunkLike]):
@@ -124,9 +120,7 @@ class _Async:
     """A sync iterator read as an async one."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
-        self._iterator, self._read = iterator, 0
-        if hasattr(iterator, "close"):
-            self.close = iterator.close
+        self.iterator, self._read = iterator, 0
 
     def __aiter__(self) -> Self:
         return self
@@ -135,6 +129,6 @@ class _Async:
         self._read += 1
         if self._read % _CHECKPOINT_EVERY == 0:
             await checkpoint()
-        for item in self._iterator:
+        for item in self.iterator:
             return item
         raise StopAsyncIteration

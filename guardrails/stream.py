@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast
 
+from anyio import get_cancelled_exc_class
+
 from guardrails.chunks import (
     Chunk,
     Finish,
@@ -204,7 +206,7 @@ class Driver(Protocol):
             Exception: the source failed, after all that could be let out has been.
         """
 
-    async def close(self) -> None:
+    async def close(self, *, cancelled: bool) -> None:
         """End everything that is under way and close the source."""
 
     def result(self) -> Result:
@@ -234,7 +236,8 @@ class GuardedStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._state = "closed"
-        await self._driver.close()
+        cancelled = error is not None and isinstance(error, get_cancelled_exc_class())
+        await self._driver.close(cancelled=cancelled)
 
     def __aiter__(self) -> Self:
         return self

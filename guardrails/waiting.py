@@ -13,7 +13,13 @@ T = TypeVar("T")
 
 
 class Inlet(Protocol):
-    """Where the loop gets chunks from."""
+    """Where the loop gets chunks from.
+
+    Attributes:
+        silent: whether `next` gave None because nothing happened for a while.
+    """
+
+    silent: bool
 
     async def open(self) -> None:
         """Begin; nothing is read yet."""
@@ -32,36 +38,56 @@ class Inlet(Protocol):
     async def stop(self) -> None:
         """Read no more, and close the source."""
 
-    async def close(self) -> None:
-        """End every task."""
+    async def close(self, *, cancelled: bool) -> None:
+        """End every task and close the source.
+
+        Args:
+            cancelled: whether the consumer is being cancelled, so that closing needs a shield.
+        """
 
 
 class DirectInlet:
     """Reads the source in the consumer's task, for streams in which nothing else goes on."""
 
     def __init__(self, source: Source) -> None:
+        self.silent = False
         self._source = source
-        self.open, self.stop, self.close = source.open, source.close, source.close
+        self.open, self.stop = source.open, source.close
 
     def next(self, _read: bool, /) -> Awaitable[Chunk | None]:
         """The next chunk; without checks, one is always wanted."""
         return self._source.next_chunk()
 
+    async def close(self, *, cancelled: bool) -> None:
+        """Close the source.
+
+        A source may hold cancel scopes, which must be left in their order, so there is no scope around
+        its closing unless it could not run without one.
+        """
+        if not cancelled:
+            await self._source.close()
+            return
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            await self._source.close()
+
 
 class WaitingInlet:
     """Reads the source in a task of its own, when a chunk is wanted, and runs checks beside it.
 
-    All of a source's life is in that one task, since it may hold cancel scopes.
+    All of a source's life is in that one task, which no cancellation of the consumer reaches: it is
+    asked to stop, and cancelled only where it waits for the source.
     """
 
     def __init__(self, source: Source, silence: float | None) -> None:
+        self.silent = False
         self._source, self._silence = source, silence
         self._chunk: Chunk | None = None
         self._ended: Exception | None = None
+        self._pulling, self._stopping = False, False
 
     async def open(self) -> None:
         """Enter a task group and start the reader."""
-        self._tasks, self._reading = anyio.create_task_group(), anyio.CancelScope()
+        self._tasks, self._reading = anyio.create_task_group(), anyio.CancelScope(shield=True)
         self._wanted, self._news, self._stopped = anyio.Event(), anyio.Event(), anyio.Event()
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._read)
@@ -71,8 +97,9 @@ class WaitingInlet:
         if read and self._chunk is None and self._ended is None:
             self._wanted.set()
         if not read or (self._chunk is None and self._ended is None):
-            with anyio.move_on_after(self._silence):
+            with anyio.move_on_after(self._silence) as scope:
                 await self._news.wait()
+            self.silent = scope.cancelled_caught
             self._news = anyio.Event()
         if not read:
             return None
@@ -82,13 +109,19 @@ class WaitingInlet:
         return chunk
 
     async def stop(self) -> None:
-        """Cancel the reader, which closes the source."""
-        self._reading.cancel()
+        """Let the reader close the source, and wait for it as long as that may take."""
+        self._stopping = True
+        self._wanted.set()
+        if self._pulling:
+            self._reading.cancel()
         with anyio.move_on_after(CLOSE_SECONDS, shield=True):
             await self._stopped.wait()
 
-    async def close(self) -> None:
-        """End every task; the group must be left in the task that entered it."""
+    async def close(self, *, cancelled: bool) -> None:
+        """Stop, and end every task; the group must be left in the task that entered it."""
+        del cancelled
+        await self.stop()
+        self._reading.cancel()
         self._tasks.cancel_scope.cancel()
         await self._tasks.__aexit__(None, None, None)
 
@@ -112,18 +145,32 @@ class WaitingInlet:
     async def _read(self) -> None:
         try:
             with self._reading:
-                await self._source.open()
-                while True:
-                    await self._wanted.wait()
-                    self._wanted = anyio.Event()
-                    self._chunk = await self._source.next_chunk()
-                    self._news.set()
+                await self._read_on_demand()
         except Exception as error:  # noqa: BLE001 - the loop raises it where the consumer is
             self._ended = error
         finally:
-            await self._source.close()
             self._stopped.set()
             self._news.set()
+
+    async def _read_on_demand(self) -> None:
+        try:
+            if not self._stopping:
+                await self._source.open()
+            while not self._stopping:
+                await self._wanted.wait()
+                self._wanted = anyio.Event()
+                if not self._stopping:
+                    self._chunk = await self._pull()
+                    self._news.set()
+        finally:
+            await self._source.close()
+
+    async def _pull(self) -> Chunk:
+        self._pulling = True
+        try:
+            return await self._source.next_chunk()
+        finally:
+            self._pulling = False
 
 
 async def limited(awaitable: Awaitable[T], seconds: float | None) -> T:

@@ -136,8 +136,11 @@ class DetectReader:
         return []
 
     def collect(self) -> list[Found]:
-        """The findings of the batches that are done, up to the first that is not."""
+        """The findings of the batches that are done, up to the first that is not; a failure blocks at once."""
         found: list[Found] = []
+        failed = [batch.check.error for batch in self._batches if batch.check.error is not None]
+        if failed and not self.member.passes:
+            self.member.fault(failed[0])
         while self._batches and self._batches[0].check.done:
             batch = self._batches.popleft()
             try:
