@@ -8,7 +8,7 @@ demo: .venv/run.stamp
 	$(BIN)/python examples/demo.py
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .

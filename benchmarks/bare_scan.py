@@ -1,4 +1,4 @@
-"""The bare scan: exact hold-back on plain strings, without chunks, channels or a pipeline; the yardstick for speed."""
+"""The bare scan: exact hold-back on plain strings, without chunks or a pipeline; the yardstick for speed."""
 
 from collections.abc import Sequence
 

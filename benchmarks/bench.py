@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import texts
 from bare_scan import BareScan
 
-from guardrails import Pattern, Pipeline, Processor, TextProcessor
+from guardrails import Pipeline, Processor
 from guardrails.chunks import Chunk, TextDelta, TextDeltaPayload
 from guardrails.testing import Idle
 from processors.regex import Regex, Rule
@@ -82,12 +82,10 @@ def redaction() -> None:
     preset = Regex(presets=("private-data",))
     cost = median(lambda: guarded_seconds([preset], chunks)) / DELTAS * 1e6
     print(f"regex, preset private-data          {cost:7.2f} µs a delta")
-    many = [("preset", preset)]
     sixty = Regex(
         presets=("private-data",),
         rules=tuple(Rule(name=f"k{i}", pattern=pattern) for i, pattern in enumerate(texts.many_patterns())),
     )
-    del many
     cost = median(lambda: guarded_seconds([sixty], chunks), 3) / DELTAS * 1e6
     print(f"regex, {len(sixty.patterns())} patterns                  {cost:7.2f} µs a delta")
 

@@ -74,7 +74,7 @@ def run(config: str, file: str) -> None:
         _fail(str(error))
     if result.status == "blocked" and result.tripwire is not None:
         said = result.tripwire.payload
-        _say(f"blocked by {said.processor_id}: {said.reason}")
+        _say(f"blocked: {said.reason}")
         sys.exit(BLOCKED)
 
 

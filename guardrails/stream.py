@@ -71,6 +71,8 @@ class _Texts:
         self._open: dict[str, list[str]] = {}
 
     def add(self, delta: Delta) -> None:
+        if not delta.payload.text:
+            return  # an empty delta begins nothing, or the order would depend on the cutting
         pieces = self._open.get(delta.payload.id)
         if pieces is None:
             pieces = self._open[delta.payload.id] = []

@@ -203,7 +203,7 @@ def test_a_check_blocks_while_the_input_is_silent() -> None:
         command.give(delta("It is bad. And"))
         code, said = ended(command.process)
     assert code == 3
-    assert said == b"guardrails: blocked by slow_words: slow_words found BAD in the text.\n"
+    assert said == b"guardrails: blocked: slow_words found BAD in the text.\n"
 
 
 def test_what_is_clean_passes_exactly() -> None:
@@ -242,7 +242,7 @@ def test_blocking_says_who_and_why() -> None:
     """Refused content ends the stream with a tripwire, code 3 and one line without that content."""
     done = run("run", "block.yaml", given=delta("take sk-abcdef now"))
     assert done.returncode == 3
-    assert done.stderr == b"guardrails: blocked by no-keys: no-keys found KEY in the text.\n"
+    assert done.stderr == b"guardrails: blocked: no-keys found KEY in the text.\n"
     assert texts(done.stdout) == "take "
     assert b"tripwire" in done.stdout
     assert b"sk-abc" not in done.stdout
@@ -269,7 +269,7 @@ def test_blocking_wins_over_a_broken_line() -> None:
     """If what was held before a broken line is refused, the command says that it blocked."""
     done = run("run", "block.yaml", given=delta("one sk-abcdef") + b"broken\n")
     assert done.returncode == 3
-    assert done.stderr.startswith(b"guardrails: blocked by no-keys: ")
+    assert done.stderr.startswith(b"guardrails: blocked: no-keys ")
     assert texts(done.stdout) == "one "
 
 

@@ -57,14 +57,14 @@ async def test_checks_overlap_and_are_released_in_order() -> None:
 
 
 async def test_an_early_answer_waits_for_its_turn() -> None:
-    """An answer that comes first does not overtake; what is in front of it leaves as soon as it is answered."""
+    """An answer that comes first does not overtake; what is in front leaves as soon as it is answered."""
     received: list[tuple[str, float]] = []
     started = time.monotonic()
-    async with Pipeline([Timed()]).stream(answer("a 0.1 .\n", "b 0 .\n", "c 0.3 .\n")) as chunks:
+    async with Pipeline([Timed()]).stream(answer("a 0.1 .\n", "b 0 .\n", "c 0.9 .\n")) as chunks:
         async for one in chunks:
             received += [(text([one]), time.monotonic() - started)] if one.type == "text-delta" else []
-    assert [piece for piece, _ in received] == ["a 0.1 .\nb 0 .\n", "c 0.3 .\n"]
-    assert received[0][1] < 0.25 < received[1][1]
+    assert [piece for piece, _ in received] == ["a 0.1 .\nb 0 .\n", "c 0.9 .\n"]
+    assert received[0][1] < 0.6 < received[1][1]
 
 
 async def test_reading_waits_when_too_many_checks_are_under_way() -> None:
@@ -89,9 +89,9 @@ async def test_reading_waits_when_too_many_checks_are_under_way() -> None:
 async def test_a_failed_check_blocks_at_once() -> None:
     """A detector that raises blocks without waiting for slower ones, naming its class alone."""
     started = time.monotonic()
-    async with Pipeline([Timed(id="judge")]).stream(answer("wait 0.9 .\n", "boom secret 1234 .\n")) as chunks:
+    async with Pipeline([Timed(id="judge")]).stream(answer("wait 03 .\n", "boom secret 1234 .\n")) as chunks:
         received = [one async for one in chunks]
-    assert time.monotonic() - started < 0.7
+    assert time.monotonic() - started < 2
     assert chunks.result.tripwire is not None
     payload = chunks.result.tripwire.payload
     assert (payload.processor_id, payload.metadata["error"]) == ("judge", "ValueError")
@@ -202,17 +202,18 @@ async def test_a_group_does_not_wait_for_siblings_of_a_failed_one() -> None:
 
     class Marks(TextProcessor):
         async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
-            await anyio.sleep(0.5)
-            marks.append("mark")
-            return [[] for _ in segments]
+            try:
+                await anyio.sleep(3)
+            finally:
+                marks.append(f"{len(segments)} cancelled")
+            return []
 
     started = time.monotonic()
     result = await Pipeline([Parallel(members=(Timed(id="boom"), Marks()))]).run(answer("boom"))
-    assert time.monotonic() - started < 0.4
+    assert time.monotonic() - started < 2
     assert result.tripwire is not None
     assert result.tripwire.payload.processor_id == "boom"
-    await anyio.sleep(0.6)
-    assert marks == []
+    assert marks == ["1 cancelled"]
 
 
 async def test_checks_are_cancelled_by_a_refusal_even_if_nobody_leaves() -> None:

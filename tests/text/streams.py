@@ -1,7 +1,10 @@
 """Guarding texts in a test: pieces in, what came of them out."""
 
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from random import Random
+from types import FrameType
 from typing import Any
 
 import anyio
@@ -54,7 +57,8 @@ def said(pieces: Sequence[str] | str, *processors: Processor) -> str:
 def cause(result: Result) -> str | None:
     """Why a stream was blocked, as its tripwire's metadata says it."""
     assert result.tripwire is not None
-    return result.tripwire.payload.metadata.get("cause")
+    told = result.tripwire.payload.metadata.get("cause")
+    return None if told is None else str(told)
 
 
 def code(result: Result) -> str:
@@ -114,3 +118,19 @@ def texts_in(chunks: Sequence[Chunk]) -> list[str]:
 def joined_text(chunks: Sequence[Chunk]) -> str:
     """All text of the deltas among chunks."""
     return whole_characters("".join(texts_in(chunks)))
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail when what is inside runs on: for what may never end."""
+
+    def fail(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"it did not end within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -33,6 +33,7 @@ class Raw(TextProcessor):
     normalised: ClassVar[bool] = False
 
     def patterns(self) -> Sequence[Pattern]:
+        """Zero-width space, soft hyphen, tags."""
         return [Pattern("HIDDEN", "[\u200b\u00ad\U000e0000-\U000e007f]{1,50}", "test.hidden")]
 
 
