@@ -16,7 +16,7 @@ check: .venv/dev.stamp
 	$(BIN)/mypy
 
 bench: .venv/dev.stamp
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python -m benchmarks.bench
 
 fuzz: .venv/dev.stamp
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(BIN)/python -m pytest -m fuzz tests

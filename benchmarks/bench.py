@@ -8,16 +8,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import anyio
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import texts
-from bare_scan import BareScan
-
+from benchmarks import texts
+from benchmarks.bare_scan import BareScan
 from guardrails import Pipeline, Processor
 from guardrails.chunks import Chunk, TextDelta, TextDeltaPayload
 from guardrails.testing import Idle
@@ -40,26 +37,38 @@ def deltas(pieces: Sequence[str]) -> list[Chunk]:
     ]
 
 
-def guarded_seconds(processors: Sequence[Processor], chunks: Sequence[Chunk]) -> float:
-    """How long a pipeline takes to pass chunks to a consumer that does nothing."""
+def row(name: str, figure: str) -> None:
+    """Print one figure."""
+    print(f"{name:42s} {figure}")
+
+
+def cost(processors: Sequence[Processor], chunks: Iterable[Chunk]) -> float:
+    """Microseconds for each chunk that a pipeline takes from a source, with a consumer that does nothing."""
+    taken = 0
+
+    def source() -> Iterator[Chunk]:
+        nonlocal taken
+        for chunk in chunks:
+            taken += 1
+            yield chunk
 
     async def consume() -> float:
         start = time.perf_counter()
-        async with Pipeline(processors).stream(chunks, collect=False) as stream:
+        async with Pipeline(processors).stream(source(), collect=False) as stream:
             async for _ in stream:
                 pass
         return time.perf_counter() - start
 
-    return anyio.run(consume)
+    return anyio.run(consume) / taken * 1e6
 
 
-def bare_seconds(pieces: Sequence[str]) -> float:
-    """How long the bare scan takes for the same text."""
+def bare_cost(pieces: Sequence[str]) -> float:
+    """Microseconds a delta of the bare scan."""
     scan = BareScan(list(texts.FOUR_PATTERNS.values()))
     start = time.perf_counter()
     for piece in pieces:
         scan.feed(piece)
-    return time.perf_counter() - start
+    return (time.perf_counter() - start) / len(pieces) * 1e6
 
 
 def median(measure: Callable[[], float], rounds: int = ROUNDS) -> float:
@@ -71,23 +80,17 @@ def redaction() -> None:
     """Redaction on clean prose beside the bare scan."""
     pieces = texts.pieces(texts.prose(DELTAS * 4), 4)
     chunks = deltas(pieces)
-    processors = [rules(texts.FOUR_PATTERNS.items())]
-    pairs = [(bare_seconds(pieces), guarded_seconds(processors, chunks)) for _ in range(ROUNDS)]
-    bare, guarded = (statistics.median(times) for times in zip(*pairs, strict=True))
+    four = [rules(texts.FOUR_PATTERNS.items())]
+    pairs = [(bare_cost(pieces), cost(four, chunks)) for _ in range(ROUNDS)]
+    bare, guarded = (statistics.median(costs) for costs in zip(*pairs, strict=True))
     ratio = statistics.median(slow / fast for fast, slow in pairs)
-    print(f"bare scan, four patterns            {bare / DELTAS * 1e6:7.2f} µs a delta")
-    print(
-        f"regex, the same four as rules       {guarded / DELTAS * 1e6:7.2f} µs a delta = {ratio:.1f} x bare scan"
-    )
+    row("bare scan, four patterns", f"{bare:.2f} µs a delta")
+    row("regex, the same four as rules", f"{guarded:.2f} µs a delta = {ratio:.1f} x bare scan")
     preset = Regex(presets=("private-data",))
-    cost = median(lambda: guarded_seconds([preset], chunks)) / DELTAS * 1e6
-    print(f"regex, preset private-data          {cost:7.2f} µs a delta")
-    sixty = Regex(
-        presets=("private-data",),
-        rules=tuple(Rule(name=f"k{i}", pattern=pattern) for i, pattern in enumerate(texts.many_patterns())),
-    )
-    cost = median(lambda: guarded_seconds([sixty], chunks), 3) / DELTAS * 1e6
-    print(f"regex, {len(sixty.patterns())} patterns                  {cost:7.2f} µs a delta")
+    row("regex, preset private-data", f"{median(partial(cost, [preset], chunks)):.2f} µs a delta")
+    named = (Rule(name=f"k{number}", pattern=pattern) for number, pattern in enumerate(texts.many_patterns()))
+    many = Regex(presets=("private-data",), rules=tuple(named))
+    row(f"regex, {len(many.patterns())} patterns", f"{median(partial(cost, [many], chunks)):.2f} µs a delta")
 
 
 async def leak_and_hold() -> None:
@@ -97,17 +100,20 @@ async def leak_and_hold() -> None:
     leaking = 0
     for cut in texts.cuttings(text).values():
         result = await pipeline.run(deltas(cut))
-        leaking += any(texts.longest_common(secret, result.text) >= 4 for secret in texts.SECRETS.values())
-    print(f"leaking cuttings of nine            {leaking:7d}")
+        leaking += any(leaked(secret, result.text) for secret in texts.SECRETS.values())
+    row("leaking cuttings of nine", f"{leaking}")
     for name, secret in (("key", texts.KEY), ("private-key block", texts.PEM)):
         text = texts.prose(390) + "The key is " + secret + " ok. " + texts.prose(780)
         result = await pipeline.run(deltas(texts.pieces(text, 4)))
-        shared = texts.longest_common(secret, result.text)
-        print(
-            f"leaked of a {name + ' of ' + str(len(secret)) + ' characters':38s} {shared if shared >= 4 else 0}"
-        )
+        row(f"leaked of a {name}", f"{leaked(secret, result.text)} of {len(secret)} characters")
     held = await held_characters(pipeline, texts.pieces(texts.prose(4000), 4))
-    print(f"held of clean prose, mean and most  {statistics.mean(held):7.1f} {max(held)} characters")
+    row("held of clean prose", f"{statistics.mean(held):.1f} characters on average, {max(held)} at most")
+
+
+def leaked(secret: str, text: str) -> int:
+    """Characters of the longest piece of a secret that got out; fewer than four are no piece of it."""
+    shared = texts.longest_common(secret, text)
+    return shared if shared >= 4 else 0
 
 
 async def held_characters(pipeline: Pipeline, pieces: Sequence[str]) -> list[int]:
@@ -131,70 +137,54 @@ async def held_characters(pipeline: Pipeline, pieces: Sequence[str]) -> list[int
 def idle() -> None:
     """A chunk through processors that do nothing."""
     chunks = deltas(["text"] * DELTAS)
-    counts = (0, 1, 10, 50)
-    costs = {
-        count: median(lambda count=count: guarded_seconds([Idle(id=str(n)) for n in range(count)], chunks))
-        for count in counts
-    }
-    each = (costs[50] - costs[0]) / 50
-    for count in counts:
-        print(f"a chunk through {count:2d} idle processors  {costs[count] / DELTAS * 1e6:7.2f} µs")
-    print(f"  = {costs[0] / DELTAS * 1e6:.2f} + {each / DELTAS * 1e6:.2f} n µs")
+    costs = {}
+    for count in (0, 1, 10, 50):
+        processors = [Idle(id=str(number)) for number in range(count)]
+        costs[count] = median(partial(cost, processors, chunks))
+        row(f"a chunk through {count} idle processors", f"{costs[count]:.2f} µs")
+    row("  that is, for n of them", f"{costs[0]:.2f} + {(costs[50] - costs[0]) / 50:.2f} n µs")
 
 
 def traps() -> None:
     """A megabyte of what a naive search is slow on."""
-    processors = {
-        "four rules": rules(texts.FOUR_PATTERNS.items()),
-        "private-data": Regex(presets=("private-data",)),
-    }
+    four, preset = rules(texts.FOUR_PATTERNS.items()), Regex(presets=("private-data",))
     for name, unit in texts.TRAPS.items():
-        chunks = deltas(texts.pieces((unit * (1_000_000 // len(unit) + 1))[:1_000_000], 4))
-        costs = {
-            label: guarded_seconds([processor], chunks) / len(chunks) * 1e6
-            for label, processor in processors.items()
-        }
-        told = ", ".join(f"{label} {cost:.1f}" for label, cost in costs.items())
-        print(f"a megabyte of {name:8s} µs a delta     {told}")
+        text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+        costs = [cost([processor], deltas(texts.pieces(text, 4))) for processor in (four, preset)]
+        row(f"a megabyte of {name}", "four rules {:.1f}, private-data {:.1f} µs a delta".format(*costs))
 
 
 def growth() -> None:
     """Cost and memory against the length of a stream."""
-    delta = deltas(texts.pieces(texts.prose(4000), 4))
+    some = deltas(texts.pieces(texts.prose(4000), 4))
     for count in (10_000, 100_000, 1_000_000):
-        source = (delta[number % len(delta)] for number in range(count))
-        seconds = guarded_seconds([rules(texts.FOUR_PATTERNS.items())], source)  # type: ignore[arg-type]
+        source = (some[number % len(some)] for number in range(count))
+        each = cost([rules(texts.FOUR_PATTERNS.items())], source)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"{count:9,d} deltas                   {seconds / count * 1e6:7.2f} µs a delta, peak memory {peak:.0f} MB"
-        )
+        row(f"a stream of {count:,d} deltas", f"{each:.2f} µs a delta, peak memory {peak:.0f} MB")
 
 
 def imports() -> None:
     """Import time beyond what the dependencies take."""
-    base, ours = (
-        median(lambda names=names: _import_seconds(names), 5)
-        for names in ("pydantic, anyio, regex", "pydantic, anyio, regex, guardrails")
-    )
-    print(
-        f"import guardrails                   {(ours - base) * 1000:7.0f} ms beyond pydantic, anyio and regex"
-    )
+    base = median(partial(import_seconds, "pydantic, anyio, regex"))
+    ours = median(partial(import_seconds, "pydantic, anyio, regex, guardrails"))
+    row("import guardrails", f"{(ours - base) * 1000:.0f} ms beyond pydantic, anyio and regex")
 
 
-def _import_seconds(names: str) -> float:
+def import_seconds(names: str) -> float:
+    """Seconds that a fresh interpreter takes for an import."""
     code = f"import time; start = time.perf_counter(); import {names}; print(time.perf_counter() - start)"
-    return float(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
-    )
+    command = [sys.executable, "-c", code]
+    return float(subprocess.run(command, capture_output=True, check=True, text=True).stdout)  # noqa: S603 - ours
 
 
 def main() -> None:
-    """Run everything."""
-    # growth()
+    """Run everything; memory first, while nothing else has used any."""
+    growth()
     redaction()
     anyio.run(leak_and_hold)
     idle()
-    # traps()
+    traps()
     imports()
 
 

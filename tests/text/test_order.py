@@ -214,7 +214,7 @@ def test_an_id_may_be_used_again_after_its_end() -> None:
     """A text that has ended does not grow: a new one with its id begins anew, offsets too."""
     script = [start(), delta("<a"), end(), start(), delta("a> <b>"), end()]
     came = guard_chunks(script, quoted())
-    assert texts_in(came.chunks) == ["<a", "a> [FOUND]"]
+    assert joined_text(came.chunks) == "<aa> [FOUND]"
     assert [(found.start, found.end) for found in came.result.findings] == [(3, 6)]
 
 
@@ -295,7 +295,7 @@ def test_a_block_that_the_consumer_never_saw_is_not_closed() -> None:
 
 
 def test_a_refusal_waits_for_earlier_text_of_other_ids() -> None:
-    """A refusal takes effect at the front of the queue: what stands before it is decided by its own future."""
+    """A refusal takes effect at the front of the queue: what stands before it is decided by its future."""
     script = [start("a"), start("b"), delta("<one", "a"), delta("<two>! ", "b"), delta("more", "b")]
     came = guard_chunks([*script, delta("! ", "a"), end("a"), end("b")], quoted("block"))
     assert joined_text(came.chunks) == "<one"

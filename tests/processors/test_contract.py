@@ -1,0 +1,143 @@
+"""The contract for every registered processor, with sensible settings, alone, in groups and in chains."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any, Final
+
+import pytest
+
+from guardrails import Parallel, Processor
+from guardrails.testing import BACKENDS, CONTRACT, SlowWords, Subject, check, texts_of
+from processors.regex import Regex
+
+GROUP: Final = "guardrails.processors"
+PRIVATE: Final = (
+    "to ilse.roth@example.org",
+    "ilse@example.o",
+    "card 4539 5787 6362 1486",
+    "4539578763621486",
+    "4539 5787 6362",
+    "NL91 ABNA 0417 1643 00",
+    "NL91 ABNA 04",
+    "536-90-4399",
+    "536-90-439",
+    "+44 20 7946 0958",
+    "(212) 555-0143",
+    "10.20.30.40",
+    "1.2.3.",
+    "2001:db8:0:1::7",
+    "fe80::1",
+    "ｉlse@ex\u200bample.org ",
+    "4539\u00a05787\u20116362 1486",
+    " and ",
+    "\ud83d",
+)
+OWN: Final = (
+    "key-abcd1234",
+    "key-abcd",
+    "KEY-1",
+    "<note>",
+    "<note",
+    "note",
+    "aaa-aaa!",
+    "aab",
+    "'x'",
+    "'xy",
+    "bad word. ",
+    "Bad. ",
+    "ﬃx",
+    "\n",
+)
+MIXED: Final[Sequence[Mapping[str, Any]]] = (
+    {"name": "key", "pattern": r"key-[a-z0-9]{4,12}", "flags": ["ignorecase"], "strategy": "remove"},
+    {"name": "note", "pattern": r"<[a-z]{1,10}>", "replacement": "<…>"},
+    {"name": "word", "pattern": r"\bnote\b", "strategy": "mask"},
+    {"name": "line", "pattern": r"^b\w{1,5}$", "flags": ["multiline", "ignorecase"], "strategy": "warn"},
+    {"name": "f", "pattern": "f{2}i?x", "strategy": "mask"},
+)
+STATED: Final[Sequence[Mapping[str, Any]]] = (
+    {"name": "run", "pattern": r"(?>a+)-?\b", "max_length": 6},
+    {"name": "quoted", "pattern": r"(['\"])[a-z]{1,3}\1", "max_length": 5, "strategy": "mask"},
+    {"name": "note", "pattern": r"note(?<=<note)>?+", "max_length": 6, "strategy": "remove"},
+)
+
+
+def regex(id_: str = "regex", **settings: Any) -> Regex:
+    return Regex(id=id_, **settings)
+
+
+def group(*members: Regex | SlowWords) -> Parallel:
+    return Parallel(members=members)
+
+
+def slow(**settings: Any) -> SlowWords:
+    return SlowWords(id="slow", find=r"bad|card \d|note", **settings)
+
+
+private: Final = texts_of(PRIVATE)
+own: Final = texts_of(OWN)
+both: Final = texts_of([*OWN, *PRIVATE])
+
+SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
+    "regex": {
+        "preset redact": Subject(lambda: [regex(presets=["private-data"])], private),
+        "preset block": Subject(lambda: [regex(presets=["private-data"], strategy="block")], private),
+        "mixed rules": Subject(lambda: [regex(rules=MIXED)], own),
+        "stated lengths": Subject(lambda: [regex(rules=[*MIXED[:2], *STATED])], own),
+        "refusing rules": Subject(lambda: [regex(rules=[*MIXED, {**STATED[0], "strategy": "block"}])], own),
+        "in a group": Subject(
+            lambda: [
+                group(regex(presets=["private-data"], strategy="mask"), slow(), regex("own", rules=STATED))
+            ],
+            both,
+        ),
+        "in a group that refuses": Subject(
+            lambda: [group(slow(strategy="warn"), regex(rules=[{**MIXED[1], "strategy": "block"}]))], own
+        ),
+        "in a chain of two": Subject(
+            lambda: [regex(presets=["private-data"], strategy="remove"), slow(strategy="block")], both
+        ),
+        "in a chain of three": Subject(
+            lambda: [slow(), regex("own", rules=MIXED), regex(presets=["private-data"], strategy="block")],
+            both,
+        ),
+    }
+}
+
+
+def registered() -> list[str]:
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
+CASES: Final = [(type_, name) for type_ in sorted(SUBJECTS) for name in SUBJECTS[type_]]
+
+
+def test_there_are_registered_processors() -> None:
+    """The entry points are read: without any, nothing below would be tested."""
+    assert "regex" in registered()
+
+
+@pytest.mark.parametrize("type_", registered())
+def test_every_registered_processor_has_subjects(type_: str) -> None:
+    """A processor that is registered is tested here."""
+    assert SUBJECTS.get(type_), f"add subjects for the processor {type_!r} to SUBJECTS"
+
+
+@pytest.mark.parametrize("type_", registered())
+def test_every_subject_has_its_processor(type_: str) -> None:
+    """Each subject of a type has a processor of that type in it."""
+    loaded = next(point.load() for point in entry_points(group=GROUP) if point.name == type_)
+
+    def parts(processors: Sequence[Processor]) -> list[Processor]:
+        return [part for processor in processors for part in processor.parts]
+
+    makers: list[Callable[[], Sequence[Processor]]] = [subject.make for subject in SUBJECTS[type_].values()]
+    assert all(any(isinstance(part, loaded) for part in parts(make())) for make in makers)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("type_", "subject"), CASES, ids=[f"{type_} {name}" for type_, name in CASES])
+@pytest.mark.parametrize("name", CONTRACT)
+def test_contract(name: str, type_: str, subject: str, backend: str) -> None:
+    """Every property holds for every registered processor."""
+    check(name, SUBJECTS[type_][subject], backend=backend)
