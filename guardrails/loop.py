@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from inspect import isawaitable
 from typing import Any, Final
 
-from guardrails.chunks import CHUNK_CLASSES, Chunk, Finish, StepFinish
+from guardrails.chunks import CHUNK_CLASSES, Finish, StepFinish
 from guardrails.ending import UsageMeter
 from guardrails.processor import END, WAKE, Block, Item, Record, Refusal, Report, Run, Step, failure
 from guardrails.stream import Outlet, Result, Status
@@ -63,9 +63,7 @@ class Loop:
             Exception: the source failed, after all that could be let out has been.
         """
         if self._reading:
-            chunk = await self._next()
-            if chunk is not None and self._reading:
-                await self._push((chunk,), 0)
+            await self._read()
         elif self._first < len(self._stages):
             await self._end(self._stages[self._first])
         elif self._status is None:
@@ -92,21 +90,23 @@ class Loop:
             raise RuntimeError("the stream has not ended yet")
         return self._outlet.result(self._status, self._meter.total)
 
-    async def _next(self) -> Chunk | None:
-        """The next chunk of the source; None when there is none, and steps have been told what happened."""
+    async def _read(self) -> None:
+        """Take the next chunk of the source, or tell the steps what happened instead."""
         try:
             chunk = await self._inlet.next(not self._waiting or not self._busy())
         except StopAsyncIteration:
             self._reading = False
-            return None
+            return
         except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
             self._reading, self._fault = False, error
-            return None
+            return
         if self._waiting:
             await self._wake()
+        if chunk is None or not self._reading:
+            return
         if type(chunk) in _FRAMES:
             self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
-        return chunk
+        await self._push((chunk,), 0)
 
     def _busy(self) -> bool:
         """Whether so many checks are under way that reading on would only pile up text."""

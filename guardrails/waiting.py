@@ -56,7 +56,7 @@ class DirectInlet:
 
     def next(self, _read: bool, /) -> Awaitable[Chunk | None]:
         """The next chunk; without checks, one is always wanted."""
-        return self._source.next_chunk()
+        return self._source.next()
 
     async def close(self, *, cancelled: bool) -> None:
         """Close the source.
@@ -168,7 +168,7 @@ class WaitingInlet:
     async def _pull(self) -> Chunk:
         self._pulling = True
         try:
-            return await self._source.next_chunk()
+            return await self._source.next()
         finally:
             self._pulling = False
 

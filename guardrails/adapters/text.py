@@ -25,7 +25,7 @@ async def to_chunks(
         run_id: the run the chunks belong to.
         id_: the id of the text.
     """
-    items = Items(pieces, of="strings")
+    items: Items[str] = Items(pieces, of="strings")
     try:
         await items.open()
         yield TextStart(run_id=run_id, from_="AGENT", payload=TextStartPayload(id=id_))

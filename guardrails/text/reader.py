@@ -136,7 +136,7 @@ class DetectReader:
         return []
 
     def collect(self) -> list[Found]:
-        """The findings of the batches that are done, up to the first that is not; a failure blocks at once."""
+        """The findings of the batches that are done, up to the first that is not; a failure blocks now."""
         found: list[Found] = []
         failed = [batch.check.error for batch in self._batches if batch.check.error is not None]
         if failed and not self.member.passes:
