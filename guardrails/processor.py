@@ -79,7 +79,7 @@ class Refusal:
     metadata: Any
 
 
-def failure(processor_id: str, error: Exception) -> Refusal:
+def failure(processor_id: str, error: Exception, **where: str) -> Refusal:
     """The refusal for a processor that raised or ran past its limit; it names the error's class alone."""
     late = isinstance(error, TimeoutError)
     name = type(error).__name__
@@ -87,7 +87,12 @@ def failure(processor_id: str, error: Exception) -> Refusal:
         processor_id,
         f"{processor_id} ran past its time limit." if late else f"{processor_id} failed ({name}).",
         retry=False,
-        metadata={"code": "processor.failed", "cause": "timeout" if late else "error", "error": name},
+        metadata={
+            "code": "processor.failed",
+            **where,
+            "cause": "timeout" if late else "error",
+            "error": name,
+        },
     )
 
 
@@ -196,13 +201,17 @@ class Run:
             self.record.refusal = refusal
         raise Block(refusal)
 
-    def fail(self, error: Exception) -> NoReturn:
+    def fail(self, error: Exception, **where: str) -> NoReturn:
         """Refuse because a part of the processor failed (fail closed).
+
+        Args:
+            error: what it failed with; only its class is told.
+            where: what the metadata says of the place.
 
         Raises:
             Block: always.
         """
-        refusal = failure(self.processor_id, error)
+        refusal = failure(self.processor_id, error, **where)
         self.record.refusal = self.record.refusal or refusal
         raise Block(refusal)
 

@@ -136,9 +136,9 @@ class Member:
             metadata={**metadata, "score": finding.score},
         )
 
-    def fault(self, error: Exception) -> None:
+    def fault(self, error: Exception, place: Place) -> None:
         """Deal with a look at the text that failed: block, or log it and let the text pass."""
         if not self.passes:
-            self.run.fail(error)
+            self.run.fail(error, surface=place.surface, channel=place.channel)
         name = self.run.processor_id
         logger.warning("%s failed (%s); the text it was asked about passes", name, type(error).__name__)

@@ -82,7 +82,7 @@ class PatternReader:
         try:
             spans = scan.close() if piece is None else scan.feed(piece)
         except TimeoutError as error:
-            self.member.fault(error)
+            self.member.fault(error, self._place)
             self._stop()
             return []
         found = [self._found(span) for span in spans]
@@ -140,13 +140,13 @@ class DetectReader:
         found: list[Found] = []
         failed = [batch.check.error for batch in self._batches if batch.check.error is not None]
         if failed and not self.member.passes:
-            self.member.fault(failed[0])
+            self.member.fault(failed[0], self._place)
         while self._batches and self._batches[0].check.done:
             batch = self._batches.popleft()
             try:
                 found += self._answers(batch)
             except Exception as error:  # noqa: BLE001 - whatever a detector raises is its failure
-                self.member.fault(error)
+                self.member.fault(error, self._place)
         self._view.forget(self._batches[0].starts[0] if self._batches else self._asked)
         return found
 

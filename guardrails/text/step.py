@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
-from guardrails.chunks import Chunk, StepFinish, dump_json, with_text
+from guardrails.chunks import StepFinish, with_text
 from guardrails.processor import END, WAKE, Finding, Item, Report
 from guardrails.surfaces import CLOSINGS, DELTAS, Closing, Delta, Surface, joinable
 from guardrails.text.channel import Channel
@@ -77,7 +77,7 @@ class TextStep:
     def _other(self, item: Item) -> Iterable[Item]:
         if not self._queue:
             return (item,)
-        size = 1 if isinstance(item, Report) else len(dump_json(cast("Chunk", item)))
+        size = len(repr(item))
         self._waiting += size
         self._queue.append(_Held(item, None, 0, size))
         return self._drain()
