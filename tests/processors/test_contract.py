@@ -85,19 +85,13 @@ SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
         "preset redact": Subject(lambda: [regex(presets=["private-data"])], private),
         "preset block": Subject(lambda: [regex(presets=["private-data"], strategy="block")], private),
         "rules": Subject(lambda: [regex(rules=[*MIXED, *STATED])], own),
-        "rules that refuse": Subject(lambda: [regex(rules=REFUSING)], own),
         "in a group": Subject(
-            lambda: [
-                group(regex(presets=["private-data"], strategy="mask"), slow(), regex("own", rules=STATED))
-            ],
-            both,
+            lambda: [group(regex(presets=["private-data"], strategy="mask"), slow(strategy="remove"))],
+            private,
         ),
-        "in a chain of two": Subject(
-            lambda: [regex(presets=["private-data"], strategy="remove"), slow(strategy="block")], both
-        ),
+        "in a chain of two": Subject(lambda: [regex(rules=REFUSING), slow()], own),
         "in a chain of three": Subject(
-            lambda: [slow(), regex("own", rules=MIXED), regex(presets=["private-data"], strategy="block")],
-            both,
+            lambda: [slow(strategy="block"), regex("own", rules=MIXED), regex(presets=["private-data"])], both
         ),
     }
 }
