@@ -91,7 +91,12 @@ SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
         ),
         "in a chain of two": Subject(lambda: [regex(rules=REFUSING), slow()], own),
         "in a chain of three": Subject(
-            lambda: [slow(strategy="block"), regex("own", rules=MIXED), regex(presets=["private-data"])], both
+            lambda: [
+                slow(strategy="block"),
+                regex("own", rules=MIXED),
+                regex(rules=STATED, strategy="remove"),
+            ],
+            own,
         ),
     }
 }
