@@ -109,8 +109,11 @@ class Loop:
         await self._push((chunk,), 0)
 
     def _busy(self) -> bool:
-        """Whether so many checks are under way that reading on would only pile up text."""
-        return any(stage.record.under_way >= self._max_checks for stage in self._waiting)
+        """Whether so much is waiting for checks that reading on would only pile up text."""
+        records = (stage.record for stage in self._waiting)
+        return any(
+            record.under_way >= self._max_checks or (record.full and record.under_way) for record in records
+        )
 
     async def _wake(self) -> None:
         """Tell the steps whose checks are done, and after silence those that work by time."""

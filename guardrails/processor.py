@@ -147,15 +147,17 @@ class Record:
     Attributes:
         refusal: the first refusal; nothing takes it back.
         under_way: how many checks are not done.
+        full: whether so much waits for them that nothing more should be read.
         news: whether one is done that the step has not been told of.
         scopes: what cancels the checks that have begun.
     """
 
-    __slots__ = ("news", "refusal", "scopes", "under_way")
+    __slots__ = ("full", "news", "refusal", "scopes", "under_way")
 
     def __init__(self) -> None:
         self.refusal: Refusal | None = None
         self.under_way = 0
+        self.full = False
         self.news = False
         self.scopes: set[CancelScope] = set()
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from guardrails.processor import Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
-from guardrails.text.syntax import NotExactError, exact_form
+from guardrails.text.syntax import NotExactError, check_window, exact_form
 from processors._patterns import PRESETS
 
 Flag = Literal["ascii", "ignorecase", "multiline", "dotall"]
@@ -50,14 +50,16 @@ class Rule(BaseModel):
             regex.compile(self.pattern)
         except regex.error as error:
             raise ValueError(f"the pattern does not compile: {error}") from None
-        if self.max_length is None:
-            try:
+        try:
+            if self.max_length is None:
                 exact_form(self.pattern, self._flags)
-            except NotExactError as error:
-                raise ValueError(
-                    f"the pattern cannot be held back exactly: {error}; state max_length, the most "
-                    "characters it looks at, or write it without"
-                ) from None
+            else:
+                check_window(self.pattern)
+        except NotExactError as error:
+            advice = "; state max_length, the most characters it looks at, or write it without"
+            raise ValueError(
+                f"the pattern cannot be held back exactly: {error}{'' if self.max_length else advice}"
+            ) from None
         return self
 
     @property

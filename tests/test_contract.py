@@ -88,4 +88,10 @@ def test_a_sound_processor_passes(name: str) -> None:
 def test_the_contract_catches(broken: type[Processor], name: str) -> None:
     """A processor that breaks the contract fails the property that is about its fault."""
     with pytest.raises(AssertionError):
-        check(name, Subject(lambda: [broken()], texts_of(FRAGMENTS)), examples=2000, shrink=False, derandomize=True)
+        check(
+            name,
+            Subject(lambda: [broken()], texts_of(FRAGMENTS)),
+            examples=2000,
+            shrink=False,
+            derandomize=True,
+        )

@@ -23,7 +23,7 @@ def ending(received: Sequence[Chunk]) -> list[dict[str, Any]]:
 
 
 async def test_a_blocked_answer_ends_whole() -> None:
-    """Open blocks are closed, the tripwire says why, the step and the stream finish; every chunk is complete."""
+    """Open blocks are closed, the tripwire says why, step and stream finish; every chunk is complete."""
     received = await collect(answer("good bad", "never"))
     assert types(received) == [
         "start",

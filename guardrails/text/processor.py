@@ -12,8 +12,9 @@ from guardrails.surfaces import SERVED, Surface
 from guardrails.text.member import Member, Place, Reader
 from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
-from guardrails.text.scan import Joined, Limits, PatternScan, WindowScan
+from guardrails.text.scan import Joined, PatternScan, WindowScan
 from guardrails.text.step import TextStep
+from guardrails.text.syntax import NotExactError, check_window, exact_form
 from guardrails.text.view import RawView, View
 
 USER_SECONDS: Final = 1.0
@@ -105,12 +106,15 @@ class TextProcessor(Processor):
         )
 
     def _open_readers(self, member: Member, place: Place) -> Sequence[Reader]:
-        limits = Limits(self.max_hold, self.search_seconds)
-        scans: list[PatternScan | WindowScan] = []
+        readers: list[Reader] = []
         if self._joined is not None:
-            scans.append(PatternScan(self._joined, limits))
-        scans += [WindowScan(pattern, found, limits) for pattern, found in self._windows]
-        readers: list[Reader] = [PatternReader(member, place, self._view(), scan) for scan in scans]
+            view = self._view()
+            scan = PatternScan(self._joined, self.search_seconds, view.whole)
+            readers.append(PatternReader(member, place, view, scan, self.max_hold))
+        for pattern, found in self._windows:
+            view = self._view()
+            window = WindowScan(pattern, found, self.search_seconds, view.whole)
+            readers.append(PatternReader(member, place, view, window, self.max_hold))
         if self.waits:
             readers.append(DetectReader(member, place, self._view(), self.detect, self.longest_segment))
         return readers
@@ -122,16 +126,17 @@ class TextProcessor(Processor):
     def _prepared(self) -> Self:
         """Compile the patterns and fetch the key, so that what is wrong shows before the first chunk."""
         patterns = self.patterns()
+        for pattern in patterns:
+            _check(pattern)
         exact = [pattern for pattern in patterns if pattern.max_length is None]
         self._joined = Joined(exact) if exact else None
         self._windows = tuple(
-            (
-                pattern,
-                regex.compile(f"(?{pattern.flags}:{pattern.pattern})" if pattern.flags else pattern.pattern),
-            )
+            (pattern, regex.compile(f"(?{pattern.flags}:{pattern.pattern})"))
             for pattern in patterns
             if pattern.max_length is not None
         )
+        if self.max_waiting < self.max_hold:
+            raise ValueError("max_waiting: it cannot be less than max_hold, which it contains")
         strategies = {self.strategy, *(pattern.strategy for pattern in patterns)}
         if self.retry and "block" not in strategies:
             raise ValueError(
@@ -150,6 +155,24 @@ class TextProcessor(Processor):
         if not key:
             raise ValueError(f"key_env: the environment variable {self.key_env} is not set or empty")
         return key.encode("utf-8", "surrogateescape")
+
+
+def _check(pattern: Pattern) -> None:
+    """Say which pattern is wrong, before anything is made of it.
+
+    Raises:
+        ValueError: it does not compile, or cannot be held.
+    """
+    try:
+        regex.compile(f"(?{pattern.flags}:{pattern.pattern})")
+        if pattern.max_length is None:
+            exact_form(pattern.pattern, pattern.flags)
+        else:
+            check_window(pattern.pattern)
+    except regex.error as error:
+        raise ValueError(f"the pattern for {pattern.label} does not compile: {error}") from None
+    except NotExactError as error:
+        raise ValueError(f"the pattern for {pattern.label} cannot be held back exactly: {error}") from None
 
 
 class Parallel(Processor):

@@ -57,49 +57,73 @@ Detect: TypeAlias = Callable[[Sequence[Segment]], Awaitable[Sequence[Sequence[De
 
 
 class PatternReader:
-    """Finds patterns through a view."""
+    """Finds patterns through a view.
 
-    def __init__(self, member: Member, place: Place, view: View, scan: PatternScan | WindowScan) -> None:
+    Args:
+        member: for whom.
+        place: in which text.
+        view: how the text is read.
+        scan: what finds them.
+        max_hold: characters at which text that is still undecided blocks.
+    """
+
+    def __init__(
+        self, member: Member, place: Place, view: View, scan: PatternScan | WindowScan, max_hold: int
+    ) -> None:
         self.member, self._place, self._view, self._scan = member, place, view, scan
+        self._max_hold = max_hold
         self._stopped = False
+        self._taken = 0
         self.settled = 0
 
     def feed(self, piece: str) -> list[Found]:
         """Take more text; the findings it decides."""
-        return [] if self._stopped else self._look(self._view.feed(piece))
+        found: list[Found] = []
+        while not self._stopped:
+            # No piece may carry undecided text past its limit unseen, or the cutting would matter.
+            room = self._max_hold - self._taken + self.settled
+            if len(piece) < room:
+                self._look(piece, found)
+                break
+            self._look(piece[:room], found, full=True)
+            piece = piece[room:]
+        return found
 
     def close(self) -> list[Found]:
         """The text is complete; the findings its end decides."""
-        return [] if self._stopped else self._look(None)
+        found: list[Found] = []
+        if not self._stopped:
+            self._look(None, found)
+        return found
 
     def collect(self) -> list[Found]:
         """Nothing: patterns are never asked slowly."""
         return []
 
-    def _look(self, piece: str | None) -> list[Found]:
-        """Show the scan the next piece, or the end."""
+    def _look(self, piece: str | None, found: list[Found], *, full: bool = False) -> None:
+        """Show the scan the next piece, or the end; `full` when as much is held as may be."""
         scan, view = self._scan, self._view
+        spans: list[Span] = []
         try:
-            spans = scan.close() if piece is None else scan.feed(piece)
+            if piece is None:
+                scan.close(spans)
+            else:
+                self._taken += len(piece)
+                scan.feed(view.feed(piece), spans, ask=full)
         except TimeoutError as error:
             self.member.fault(error, self._place)
-            self._stop()
-            return []
-        found = [self._found(span) for span in spans]
-        settled = scan.settled
-        self.settled = view.original(settled)
-        if scan.stuck:
-            end = view.original(NEVER_AGAIN)
+            self._stopped = True
+        found += [
+            self.member.found(span.pattern, self._place, *view.span(span.start, span.end)) for span in spans
+        ]
+        self.settled = view.original(scan.settled)
+        view.forget(scan.settled)
+        if self._taken - self.settled >= self._max_hold:
+            end = self.settled + self._max_hold
             found.append(self.member.limit("limit.hold", self._place, self.settled, end))
-            self._stop()
-        view.forget(settled)
-        return found
-
-    def _found(self, span: Span) -> Found:
-        return self.member.found(span.pattern, self._place, *self._view.span(span.start, span.end))
-
-    def _stop(self) -> None:
-        self._stopped, self.settled = True, NEVER_AGAIN
+            self._stopped = True
+        if self._stopped:
+            self.settled = NEVER_AGAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ A scan is fed pieces and knows, at any time, the spans it has decided and the of
 nothing can change any more. Both depend on the text so far alone, never on how it was cut.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import regex
@@ -30,19 +29,6 @@ class Span(NamedTuple):
     start: int
     end: int
     pattern: Pattern
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What bounds a scan.
-
-    Attributes:
-        max_hold: characters at which an undecided candidate blocks.
-        seconds: time limit of one search, for patterns that are not ours; None for no limit.
-    """
-
-    max_hold: int
-    seconds: float | None = None
 
 
 class Joined:
@@ -73,54 +59,65 @@ class Joined:
         return at + 1, None
 
 
-class PatternScan:
-    """One text, scanned for joined patterns."""
+class _Buffer:
+    """Text that is not decided, after some that is: what a pattern may look back at."""
 
-    def __init__(self, joined: Joined, limits: Limits) -> None:
-        self._joined, self._limits = joined, limits
+    def __init__(self, context: int) -> None:
+        self._context = context
         self._text, self._base, self._at = "", 0, 0
-        self._alive, self._ask_again = False, 0
-        self._seconds = limits.seconds
-        self.stuck = False
 
     @property
     def settled(self) -> int:
         """Everything before this offset is decided for good."""
         return self._base + self._at
 
-    def feed(self, piece: str) -> list[Span]:
-        """Take more text; the spans that are decided by it, in order.
+    def _settle(self, at: int) -> None:
+        """Forget decided text, now and then, so that it is not copied with every piece."""
+        cut = at - self._context
+        if cut > _FORGET_AT:
+            self._text, self._base, at = self._text[cut:], self._base + cut, self._context
+        self._at = at
 
-        Sets `stuck` when a candidate reached `max_hold` undecided; then no more text is looked at.
+
+class PatternScan(_Buffer):
+    """One text, scanned for joined patterns.
+
+    Args:
+        joined: the patterns.
+        seconds: time limit of one search; None for no limit.
+        whole: rounds the end of a match up to where the original character ends.
+    """
+
+    def __init__(self, joined: Joined, seconds: float | None, whole: Callable[[int], int] = int) -> None:
+        super().__init__(CONTEXT)
+        self._joined, self._seconds, self._whole = joined, seconds, whole
+        self._alive, self._ask_again = False, 0
+
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+        """Take more text.
+
+        Args:
+            piece: the text.
+            spans: gets the spans that are decided by it, in order.
+            ask: whether to look at a candidate that would otherwise be left until it has grown.
 
         Raises:
-            TimeoutError: a search ran past its time limit.
+            TimeoutError: a search ran past its time limit; `spans` has what was decided before.
         """
-        room = self._limits.max_hold - len(self._text) + self._at
-        if len(piece) < room:
-            self._text += piece
-            return self._advance()
-        spans: list[Span] = []
-        while not self.stuck:
-            # No piece may carry a candidate past its limit unseen, or the cutting would matter.
-            room = self._limits.max_hold - len(self._text) + self._at
-            self._text += piece[:room]
-            piece = piece[room:]
-            spans += self._advance()
-            self.stuck = len(self._text) - self._at >= self._limits.max_hold
-            if not piece:
-                break
-        return spans
+        self._text += piece
+        if not self._alive or not self._still_alive(ask=ask):
+            self._advance(spans, final=False)
 
-    def close(self) -> list[Span]:
-        """The text is complete; the spans that its end decides."""
-        return [] if self.stuck else self._advance(final=True)
+    def close(self, spans: list[Span]) -> None:
+        """The text is complete; `spans` gets what its end decides.
 
-    def _advance(self, *, final: bool = False) -> list[Span]:
-        if self._alive and not final and self._still_alive():
-            return []
+        Raises:
+            TimeoutError: as for `feed`.
+        """
+        self._advance(spans, final=True)
+
+    def _advance(self, spans: list[Span], *, final: bool) -> None:
         text, at, length = self._text, self._at, len(self._text)
-        spans: list[Span] = []
         hold, touches = (length + 1, False) if final else self._first_touching(at)
         while (match := self._joined.found.search(text, at, timeout=self._seconds)) and match.start() < hold:
             if match.end() == length and not final:
@@ -128,87 +125,80 @@ class PatternScan:
                 break
             at, pattern = self._joined.judge(text, match.start(), self._seconds)
             if pattern is not None:
+                at = self._whole(self._base + at) - self._base
                 spans.append(Span(self._base + match.start(), self._base + at, pattern))
             if hold < at:
                 hold, touches = self._first_touching(at)
         self._settle(min(hold, length))
         self._alive, self._ask_again = touches, 0
-        return spans
 
     def _first_touching(self, at: int) -> tuple[int, bool]:
         """Where the first attempt starts that ran into the end of the text, and whether there is one."""
         partial = self._joined.touches_end.search(self._text, at, partial=True, timeout=self._seconds)
         return (len(self._text), False) if partial is None else (partial.start(), True)
 
-    def _still_alive(self) -> bool:
+    def _still_alive(self, *, ask: bool) -> bool:
         """Whether the candidate at `settled` still runs into the end.
 
         Asked by `match`: `search` would try complete matches everywhere first, which is quadratic.
         """
         held = len(self._text) - self._at
-        if held < self._ask_again:
+        if held < self._ask_again and not ask:
             return True
         if not self._joined.touches_end.match(self._text, self._at, partial=True, timeout=self._seconds):
             return False
-        longer = held + held // 16 if held > _ASK_EACH_TIME else 0
-        self._ask_again = min(longer, self._limits.max_hold)
+        self._ask_again = held + held // 16 if held > _ASK_EACH_TIME else 0
         return True
 
-    def _settle(self, at: int) -> None:
-        """Forget decided text, now and then, so that it is not copied with every piece."""
-        cut = at - CONTEXT
-        if cut > _FORGET_AT:
-            self._text, self._base, at = self._text[cut:], self._base + cut, CONTEXT
-        self._at = at
 
-
-class WindowScan:
+class WindowScan(_Buffer):
     """One text, scanned for a pattern that is held by its stated `max_length`.
 
     The pattern sees, at each place, `max_length` characters and one more; so what it finds depends
-    on the text alone, whatever the pattern is made of.
+    on the text alone, whatever the pattern is made of. Of a longer match, that much is found.
+
+    Args:
+        pattern: the pattern.
+        found: the same, compiled.
+        seconds: time limit of one attempt; None for no limit.
+        whole: rounds the end of a match up to where the original character ends.
     """
 
-    def __init__(self, pattern: Pattern, found: "regex.Pattern[str]", limits: Limits) -> None:
-        if pattern.max_length is None:
-            raise ValueError(f"the pattern {pattern.label} has no max_length")
-        self._pattern, self._found, self._seconds = pattern, found, limits.seconds
-        self._max_length = pattern.max_length
-        self._text, self._base, self._at = "", 0, 0
-        self.stuck = False
+    def __init__(
+        self,
+        pattern: Pattern,
+        found: "regex.Pattern[str]",
+        seconds: float | None,
+        whole: Callable[[int], int] = int,
+    ) -> None:
+        self._pattern, self._found, self._seconds, self._whole = pattern, found, seconds, whole
+        self._length = pattern.max_length or 0
+        super().__init__(max(CONTEXT, self._length))
 
-    @property
-    def settled(self) -> int:
-        """Everything before this offset is decided for good."""
-        return self._base + self._at
-
-    def feed(self, piece: str) -> list[Span]:
-        """Take more text; the spans that are decided by it, in order."""
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+        """Take more text; see `PatternScan.feed`."""
+        del ask
         self._text += piece
-        return self._advance(len(self._text) - self._max_length)
+        self._advance(len(self._text) - self._length, spans)
 
-    def close(self) -> list[Span]:
-        """The text is complete; the spans that its end decides."""
-        return self._advance(len(self._text))
+    def close(self, spans: list[Span]) -> None:
+        """The text is complete; see `PatternScan.close`."""
+        self._advance(len(self._text), spans)
 
-    def _advance(self, stop: int) -> list[Span]:
-        spans: list[Span] = []
+    def _advance(self, stop: int, spans: list[Span]) -> None:
         at = self._at
         while at < stop:
             end = self._match_end(at)
             if end > at:
+                end = self._whole(self._base + end) - self._base
                 spans.append(Span(self._base + at, self._base + end, self._pattern))
             at = max(end, at + 1)
-        cut = at - CONTEXT
-        if cut > _FORGET_AT:
-            self._text, self._base, at = self._text[cut:], self._base + cut, CONTEXT
-        self._at = at
-        return spans
+        self._settle(at)
 
     def _match_end(self, at: int) -> int:
-        """Where what matches here ends; `at` itself if nothing does, or nothing short enough."""
-        match = self._found.match(self._text, at, at + self._max_length + 1, timeout=self._seconds)
-        if match is None or match.end() - at > self._max_length:
+        """Where what matches here ends; `at` itself if nothing does."""
+        match = self._found.match(self._text, at, at + self._length + 1, timeout=self._seconds)
+        if match is None:
             return at
         accepted = self._pattern.verify(match[0]) if self._pattern.verify else match.end() - at
-        return at + accepted
+        return at + min(accepted, self._length)

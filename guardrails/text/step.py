@@ -28,6 +28,7 @@ class TextStep:
 
     def __init__(self, members: Sequence[Member], max_waiting: int) -> None:
         self._members = members
+        self._record = members[0].run.record
         self._surfaces = {surface for member in members for surface in member.surfaces}
         self._max_waiting = max_waiting
         self._open: dict[tuple[str, str], Channel] = {}
@@ -95,6 +96,7 @@ class TextStep:
                 if head.start < head.end:
                     return self._wait(out, head, head.channel)
             self._queue.popleft()
+        self._record.full = False
         return out
 
     def _release(self, head: _Held, channel: Channel, out: list[Item]) -> None:
@@ -114,10 +116,11 @@ class TextStep:
         out += [Report(part) if isinstance(part, Finding) else with_text(delta, part) for part in parts]
 
     def _wait(self, out: list[Item], head: _Held, channel: Channel) -> Iterable[Item]:
-        """The front is undecided, or refused."""
+        """The front is undecided, or refused. What waits for a check is bounded by reading no more."""
         if channel.refusal and channel.settled == head.start:
             return self._refuse(out, channel.refusal)
-        if self._waiting > self._max_waiting:
+        self._record.full = self._waiting > self._max_waiting
+        if self._record.full and not self._record.under_way:
             return self._refuse(out, (channel.overflow(),))
         return out
 

@@ -22,6 +22,8 @@ _CLASS_ESCAPES: Final = frozenset("dDwWsS")
 _CHAR_ESCAPES: Final = frozenset("nrtfv")
 _HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
 _REPEAT: Final = regex.compile(r"[*+?]|\{(?:(\d+)(,)?(\d+)?|,(\d+))\}")
+_NAMED_CLASS: Final = regex.compile(r"\[:\^?\w+:\]")
+_OUT_OF_REACH: Final = regex.compile(r"\\(?P<escape>[\s\S])|\(\?(?P<flags>[a-zA-Z0-9]*)(?:-[a-zA-Z]+)?[:)]")
 _LEADING_FLAGS: Final = regex.compile(r"\(\?([aims]+)\)")
 _GROUP: Final = regex.compile(r"\((?:\?:|\?P?<[A-Za-z_]\w*>)?(?!\?)")
 _END: Final = r"(?![\s\S])"
@@ -98,6 +100,19 @@ def exact_form(pattern: str, flags: str = "") -> ExactForm:
     if part.least == 0:
         raise NotExactError("it can match the empty string")
     return ExactForm(pattern, part.touching, "".join(sorted(set(flags))), part.first)
+
+
+def check_window(pattern: str) -> None:
+    """Refuse what no window can hold: a search that runs backwards, or that moves its own beginning.
+
+    Raises:
+        NotExactError: it has one.
+    """
+    for token in _OUT_OF_REACH.finditer(pattern):
+        if token["escape"] in ("K", "G"):
+            raise NotExactError(f"it has `{token[0]}`, which no `max_length` can hold")
+        if "r" in (token["flags"] or ""):
+            raise NotExactError("it has a reverse search, which no `max_length` can hold")
 
 
 def joined(forms: Sequence[ExactForm]) -> tuple[str, str]:
@@ -256,8 +271,9 @@ class _Reader:
         while not self._take("]"):
             if self.at >= len(self.pattern):
                 self._refuse("a class without its `]`")
-            if self.pattern.startswith("[:", self.at):
-                self.at = self.pattern.find(":]", self.at) + 2
+            named = _NAMED_CLASS.match(self.pattern, self.at)
+            if named:
+                self.at = named.end()
             elif self._peek("\\"):
                 self._escape()
             else:
@@ -270,7 +286,10 @@ class _Reader:
         if name in _HEX_ESCAPES:
             self.at += _HEX_ESCAPES[name]
         elif name and name in "pP" and self._peek("{"):
-            self.at = self.pattern.find("}", self.at) + 1
+            end = self.pattern.find("}", self.at)
+            if end < 0:
+                self._refuse("a property without its `}`")
+            self.at = end + 1
         elif name.isalnum() and name not in _CLASS_ESCAPES | _CHAR_ESCAPES:
             self._refuse(f"`\\{name}`")
         literal = not name.isalnum()

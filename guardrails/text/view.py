@@ -20,11 +20,10 @@ def fold(char: str) -> str:
     """What one character reads as: nothing, itself, or its plain form (Unicode NFKC, TR15)."""
     if _IGNORABLE.match(char):
         return ""
-    if _DASH.match(char):
+    form = unicodedata.normalize("NFKC", char)
+    if _DASH.fullmatch(form):
         return "-"
-    if _SPACE.match(char):
-        return " "
-    return unicodedata.normalize("NFKC", char)
+    return " " if _SPACE.fullmatch(form) else form
 
 
 class View:
@@ -74,6 +73,15 @@ class View:
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The original characters, each whole, that a span of the view covers."""
         return self.original(start), self.original(end - 1) + 1
+
+    def whole(self, end: int) -> int:
+        """The view offset at which the original character ends that a span up to `end` has touched."""
+        if self._map is None:
+            return end
+        place = end - self._start
+        while 0 < place < len(self._map) and self._map[place] == self._map[place - 1]:
+            place += 1
+        return self._start + place
 
     def forget(self, offset: int) -> None:
         """No offset before this one will be asked for."""

@@ -9,12 +9,11 @@ import pytest
 import regex
 
 from guardrails.text.pattern import Pattern
-from guardrails.text.scan import Joined, Limits, PatternScan
+from guardrails.text.scan import Joined, PatternScan, Span
 from guardrails.text.syntax import NotExactError
 from tests.text import random_patterns
 
 FLAGS = ["", "", "", "i", "m", "s", "im"]
-LIMITS = Limits(max_hold=16_384, seconds=1.0)
 
 
 def whole_text_spans(pattern: str, flags: str, text: str) -> list[tuple[int, int]]:
@@ -25,9 +24,12 @@ def whole_text_spans(pattern: str, flags: str, text: str) -> list[tuple[int, int
 
 def streamed_spans(joined: Joined, pieces: list[str]) -> list[tuple[int, int]]:
     """What a scan finds in the pieces."""
-    scan = PatternScan(joined, LIMITS)
-    spans = [span for piece in pieces for span in scan.feed(piece)]
-    return [(span.start, span.end) for span in [*spans, *scan.close()]]
+    scan = PatternScan(joined, 1.0)
+    spans: list[Span] = []
+    for piece in pieces:
+        scan.feed(piece, spans)
+    scan.close(spans)
+    return [(span.start, span.end) for span in spans]
 
 
 def exact_patterns(random: Random) -> Iterator[tuple[str, str, Joined]]:
