@@ -1,6 +1,9 @@
 """The contract on processors made for it, alone, in chains and in groups; and on those that break it."""
 
+import os
+import time
 from collections.abc import Callable, Sequence
+from itertools import cycle, product
 from typing import Final
 
 import pytest
@@ -76,6 +79,17 @@ MAKERS: Final[dict[str, Callable[[], Sequence[Processor]]]] = {
 def test_contract(name: str, maker: str, backend: str) -> None:
     """Every property holds for every way of putting processors together."""
     check(name, Subject(MAKERS[maker], TEXTS), backend=backend)
+
+
+@pytest.mark.fuzz
+def test_contract_at_length() -> None:
+    """Every property goes on holding, on scripts drawn anew, for as long as FUZZ_SECONDS says."""
+    ends = time.monotonic() + float(os.environ.get("FUZZ_SECONDS", "60"))
+    for rounds, (backend, maker, name) in enumerate(cycle(product(BACKENDS, MAKERS, CONTRACT)), 1):
+        check(name, Subject(MAKERS[maker], TEXTS), backend=backend, examples=300)
+        if time.monotonic() > ends:
+            print(f"{rounds} rounds of 300 scripts")  # noqa: T201 - the evidence
+            return
 
 
 @pytest.mark.parametrize("name", CONTRACT)

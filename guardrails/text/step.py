@@ -42,8 +42,9 @@ class TextStep:
         if surface in self._surfaces:
             return self._text(item, surface)  # type: ignore[arg-type]  # a cast costs a call for each delta
         if item is WAKE:
-            for channel in {held.channel for held in self._queue if held.channel is not None}:
-                channel.collect()
+            for channel in dict.fromkeys(held.channel for held in self._queue):
+                if channel is not None:
+                    channel.collect()
             return self._drain()
         if kind in CLOSINGS:
             self._close([(CLOSINGS[kind], cast("Closing", item).payload.id)])
