@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
+from typing import Final, cast
 
 from guardrails.chunks import StepFinish, with_text
 from guardrails.processor import END, WAKE, Finding, Item, Report
@@ -10,6 +10,9 @@ from guardrails.surfaces import CLOSINGS, DELTAS, Closing, Delta, Surface, joina
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.member import Member, Place
+
+MOST_TEXTS: Final = 1024
+"""Texts that may be open at once; a producer that opens more never closes them, and memory has an end."""
 
 
 class _Held:
@@ -56,7 +59,10 @@ class TextStep:
         payload = delta.payload
         channel = self._open.get((surface, payload.id))
         if channel is None:
-            channel = self._open[surface, payload.id] = Channel(Place(surface, payload.id), self._members)
+            place = Place(surface, payload.id)
+            if len(self._open) >= MOST_TEXTS:
+                return self._refuse([], (self._members[0].limit("limit.texts", place, 0, 0),))
+            channel = self._open[surface, payload.id] = Channel(place, self._members)
         start = channel.end
         channel.feed(payload.text)
         if not self._queue and channel.untouched(start, payload.text):

@@ -423,3 +423,16 @@ def test_one_long_delta_may_wait_for_its_checks() -> None:
         deltas = [{"type": "text-delta", "payload": {"id": "t", "text": piece}} for piece in pieces]
         result = anyio.run(Pipeline([SlowWords(find="bad")]).run, deltas)
         assert (result.status, result.text) == ("completed", text)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_texts_that_are_never_closed_have_a_limit(closed: bool) -> None:
+    """A producer that opens ever new texts is blocked; one that closes them may go on."""
+    source = []
+    for number in range(3_000):
+        source.append({"type": "text-delta", "payload": {"id": str(number), "text": "good "}})
+        source += [{"type": "text-end", "payload": {"id": str(number)}}] if closed else []
+    result = anyio.run(Pipeline([Patterns(find="bad")]).run, source)
+    assert result.status == ("completed" if closed else "blocked")
+    if result.tripwire is not None:
+        assert result.tripwire.payload.metadata["code"] == "limit.texts"
