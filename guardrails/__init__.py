@@ -2,7 +2,7 @@
 
 from guardrails.chunks import Chunk, ChunkError, dump_chunk, dump_json, parse_chunk
 from guardrails.config import ConfigError, load_pipeline
-from guardrails.pipeline import Pipeline
+from guardrails.pipeline import BlockingStream, Pipeline
 from guardrails.processor import (
     END,
     WAKE,
@@ -11,6 +11,7 @@ from guardrails.processor import (
     Finding,
     Item,
     Processor,
+    Refusal,
     Report,
     Run,
     Step,
@@ -25,6 +26,7 @@ __all__ = [
     "END",
     "WAKE",
     "Block",
+    "BlockingStream",
     "Check",
     "Chunk",
     "ChunkError",
@@ -37,6 +39,7 @@ __all__ = [
     "Pattern",
     "Pipeline",
     "Processor",
+    "Refusal",
     "Report",
     "Result",
     "Run",

@@ -1,12 +1,27 @@
 """The loop: order, failure policy, the ending. Steps are pushed; they never see each other."""
 
+import math
 from collections.abc import Iterable, Sequence
 from inspect import isawaitable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
+
+import anyio
 
 from guardrails.chunks import CHUNK_CLASSES, Finish, StepFinish
 from guardrails.ending import UsageMeter
-from guardrails.processor import END, WAKE, Block, Item, Record, Refusal, Report, Run, Step, failure
+from guardrails.processor import (
+    END,
+    WAKE,
+    Block,
+    Item,
+    Processor,
+    Record,
+    Refusal,
+    Report,
+    Run,
+    Step,
+    failure,
+)
 from guardrails.stream import Outlet, Result, Status
 from guardrails.waiting import Inlet, limited
 
@@ -16,23 +31,47 @@ _PLAIN: Final = (tuple, list)
 
 
 class Stage:
-    """One step of a stream.
+    """One processor's place in a stream.
 
     Attributes:
         run: its run, in whose name its failures refuse.
-        step: the step.
-        waits: whether it starts checks.
-        listens: whether it wants `WAKE` after silence.
-        ended: whether it has been given `END`.
         record: what it has refused and is waiting for.
+        step: its step, once it has been opened.
+        waits: whether it starts checks.
+        due: when it wants `WAKE` for want of chunks, on the event loop's clock; infinity for never.
+        ended: whether it has been given `END`.
     """
 
-    __slots__ = ("ended", "listens", "record", "run", "step", "waits")
+    __slots__ = ("_processor", "_silence", "due", "ended", "record", "run", "step", "waits")
 
-    def __init__(self, run: Run, step: Step, *, waits: bool, listens: bool) -> None:
-        self.run, self.step, self.waits, self.listens = run, step, waits, listens
-        self.record = run.record
-        self.ended = False
+    def __init__(self, run: Run, processor: Processor) -> None:
+        self.run, self.record, self._processor = run, run.record, processor
+        self.waits, self._silence = processor.waits, processor.silence
+        self.step: Step = _not_open
+        self.due, self.ended = math.inf, False
+
+    @property
+    def listens(self) -> bool:
+        """Whether it wants `WAKE` for want of chunks."""
+        return self._silence is not None
+
+    def open(self) -> None:
+        """Open the processor; one that fails blocks the stream at its first item."""
+        try:
+            self.step = self._processor.open(self.run)
+        except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
+            failed = error
+            self.step = lambda _item: self.run.fail(failed)
+        self.rest()
+
+    def rest(self) -> None:
+        """Something has come; silence begins anew."""
+        if self._silence is not None:
+            self.due = anyio.current_time() + self._silence
+
+
+def _not_open(item: Item) -> NoReturn:
+    raise RuntimeError(f"a stage is opened before it is given {type(item).__name__}")
 
 
 class Loop:
@@ -55,6 +94,8 @@ class Loop:
     async def open(self) -> None:
         """Begin; nothing is read yet."""
         await self._inlet.open()
+        for stage in self._stages:
+            stage.open()
 
     async def advance(self) -> bool:
         """Bring the stream forward; False once it has ended.
@@ -75,10 +116,10 @@ class Loop:
             return False
         return True
 
-    async def close(self, *, cancelled: bool) -> None:
+    async def close(self) -> None:
         """End everything that is under way and close the source."""
         self._status = self._status or "cancelled"
-        await self._inlet.close(cancelled=cancelled)
+        await self._inlet.close()
 
     def result(self) -> Result:
         """What came of the stream.
@@ -93,7 +134,11 @@ class Loop:
     async def _read(self) -> None:
         """Take the next chunk of the source, or tell the steps what happened instead."""
         try:
-            chunk = await self._inlet.next(not self._waiting or not self._busy())
+            if self._waiting:
+                due = min(stage.due for stage in self._waiting)
+                chunk = await self._inlet.next(not self._busy(), due)
+            else:
+                chunk = await self._inlet.next(True, math.inf)
         except StopAsyncIteration:
             self._reading = False
             return
@@ -102,6 +147,8 @@ class Loop:
             return
         if self._waiting:
             await self._wake()
+            for stage in self._waiting if chunk is not None else ():
+                stage.rest()
         if chunk is None or not self._reading:
             return
         if type(chunk) in _FRAMES:
@@ -116,22 +163,23 @@ class Loop:
         )
 
     async def _wake(self) -> None:
-        """Tell the steps whose checks are done, and after silence those that work by time."""
-        silent, self._inlet.silent = self._inlet.silent, False
+        """Tell the steps whose checks are done, and those that have had no chunk for as long as they said."""
+        now = anyio.current_time() if any(stage.listens for stage in self._waiting) else -math.inf
         for place, stage in enumerate(self._stages):
-            if place >= self._first and (stage.record.news or (silent and stage.listens)):
+            if place >= self._first and (stage.record.news or stage.due <= now):
                 stage.record.news = False
+                stage.rest()
                 await self._push((WAKE,), place)
 
     async def _end(self, stage: Stage) -> None:
-        """Let one stage give back what it holds; its checks are waited for, each answer let out at once."""
-        if not stage.ended:
+        """Let one stage give back what it holds; checks are waited for, each answer is let out at once."""
+        if any(later.record.news for later in self._stages[self._first :]):
+            await self._wake()
+        elif not stage.ended:
             stage.ended = True
             await self._push((END,), self._first)
-        elif stage.record.news:
-            await self._wake()
         elif stage.record.under_way:
-            await self._inlet.next(False)
+            await self._inlet.next(False, math.inf)
         else:
             self._first += 1
 
@@ -157,9 +205,10 @@ class Loop:
                     if record.refusal is not None:
                         break
             except Block as block:
-                record.refusal = record.refusal or block.refusal
+                record.refuse(block.refusal)
             except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
-                record.refusal = record.refusal or failure(stage.run.processor_id, error)
+                if record.refusal is None:
+                    record.refuse(failure(stage.run.processor_id, error))
             if record.refusal is not None:
                 await self._refuse(place, record.refusal)
             items = out

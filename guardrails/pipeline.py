@@ -11,7 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from guardrails.chunks import Chunk
 from guardrails.ending import OpenParts, UsageMeter
 from guardrails.loop import Loop, Stage
-from guardrails.processor import Processor, Record, Run, Step
+from guardrails.processor import Processor, Record, Run, Spawn
 from guardrails.source import Source, SourceLike
 from guardrails.stream import GuardedStream, OnFinding, Outlet, Result
 from guardrails.waiting import DirectInlet, Inlet, WaitingInlet
@@ -23,8 +23,8 @@ class Pipeline:
     Args:
         processors: in the order in which they see the stream.
         on_finding: told of each finding as it leaves; it must be quick and is not waited for.
-        max_checks: slow checks of one processor that may be under way in one stream before reading
-            waits for them.
+        max_checks: slow checks of one processor (or group) that may be under way in one stream before
+            reading waits for them.
 
     Raises:
         ValueError: two processors have the same id.
@@ -90,25 +90,18 @@ class Pipeline:
     def _guard(
         self, source: SourceLike, run_id: str, *, collect: bool, reader: bool = False
     ) -> GuardedStream:
-        silences = [processor.silence for processor in self.processors if processor.silence is not None]
-        waits = reader or bool(silences) or any(processor.waits for processor in self.processors)
+        quiet = all(not processor.waits and processor.silence is None for processor in self.processors)
+        spawn: Spawn | None = None
         inlet: Inlet
-        if waits:
-            inlet = waiting = WaitingInlet(Source(source), min(silences, default=None))
-            spawn = waiting.spawn
+        if quiet and not reader:
+            inlet = DirectInlet(Source(source))
         else:
-            inlet, spawn = DirectInlet(Source(source)), None
-        stages = []
-        for processor in self.processors:
-            run = Run(run_id, processor, Record(), spawn if processor.waits else None)
-            stages.append(
-                Stage(
-                    run,
-                    _open(processor, run),
-                    waits=processor.waits,
-                    listens=processor.silence is not None,
-                )
-            )
+            inlet = waiting = WaitingInlet(Source(source))
+            spawn = waiting.spawn
+        stages = [
+            Stage(Run(run_id, processor, Record(), spawn if processor.waits else None), processor)
+            for processor in self.processors
+        ]
         outlet = Outlet(OpenParts(run_id), collect, self._on_finding)
         return GuardedStream(Loop(inlet, stages, outlet, UsageMeter(), self._max_checks))
 
@@ -139,12 +132,3 @@ class BlockingStream:
 
     async def _next(self) -> Chunk | None:
         return await anext(self._guarded, None)
-
-
-def _open(processor: Processor, run: Run) -> Step:
-    """The processor's step; one that fails to open blocks the stream at its first item."""
-    try:
-        return processor.open(run)
-    except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
-        failed = error
-        return lambda _item: run.fail(failed)

@@ -1,6 +1,8 @@
 """What a processor is: frozen settings that open a step, and what that step may ask of its stream."""
 
+import logging
 import re
+import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Self, TypeAlias, TypeVar
@@ -11,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from guardrails.chunks import Chunk
 
 T = TypeVar("T")
+
+logger = logging.getLogger("guardrails")
 
 Strategy: TypeAlias = Literal["block", "remove", "redact", "hash", "mask", "warn"]
 """What happens to a finding, the strongest first."""
@@ -80,9 +84,15 @@ class Refusal:
 
 
 def failure(processor_id: str, error: Exception, **where: str) -> Refusal:
-    """The refusal for a processor that raised or ran past its limit; it names the error's class alone."""
+    """The refusal for a processor that raised or ran past its limit.
+
+    It names the error's class alone, and the log the place in the code: messages may repeat content.
+    """
     late = isinstance(error, TimeoutError)
     name = type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    logger.warning("%s failed (%s%s)", processor_id, name, place)
     return Refusal(
         processor_id,
         f"{processor_id} ran past its time limit." if late else f"{processor_id} failed ({name}).",
@@ -161,6 +171,10 @@ class Record:
         self.news = False
         self.scopes: set[CancelScope] = set()
 
+    def refuse(self, refusal: Refusal) -> None:
+        """Note a refusal; the first one counts, and nothing takes it back."""
+        self.refusal = self.refusal or refusal
+
 
 Spawn: TypeAlias = Callable[["Run", Ask[Any], tuple[Any, ...], Check[Any]], None]
 
@@ -172,6 +186,7 @@ class Run:
         run_id: the stream's run, for correlation.
         processor_id: whose run this is.
         timeout: seconds that one awaited answer may take; None for no limit.
+        record: what its stage has refused and is waiting for.
     """
 
     def __init__(
@@ -199,8 +214,7 @@ class Run:
             Block: always. The refusal is recorded first, so that nothing on the way can undo it.
         """
         refusal = Refusal(self.processor_id, reason, retry, metadata)
-        if self.record.refusal is None:
-            self.record.refusal = refusal
+        self.record.refuse(refusal)
         raise Block(refusal)
 
     def fail(self, error: Exception, **where: str) -> NoReturn:
@@ -214,7 +228,7 @@ class Run:
             Block: always.
         """
         refusal = failure(self.processor_id, error, **where)
-        self.record.refusal = self.record.refusal or refusal
+        self.record.refuse(refusal)
         raise Block(refusal)
 
     def start(self, ask: Ask[T], *args: Any) -> Check[T]:
@@ -231,6 +245,9 @@ class Run:
         return check
 
 
+_WORDS_MEET: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
 class Processor(BaseModel):
     """Settings of one processor, frozen and shared by all streams; `open` gives each stream its own state.
 
@@ -239,7 +256,7 @@ class Processor(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    type_name: ClassVar[str]
+    type_name: ClassVar[str] = "processor"
 
     id: str = Field(default="", description="Names the processor in tripwires; the type name if not given.")
     timeout: float | None = Field(
@@ -250,7 +267,7 @@ class Processor(BaseModel):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Derive the type name."""
         super().__pydantic_init_subclass__(**kwargs)
-        cls.type_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.type_name = _WORDS_MEET.sub("_", cls.__name__).lower()
 
     @model_validator(mode="before")
     @classmethod

@@ -19,14 +19,14 @@ SourceLike: TypeAlias = AsyncIterable[ChunkLike] | Iterable[ChunkLike]
 """An async or sync iterable of chunks, dicts or JSON lines."""
 
 CLOSE_SECONDS: Final = 5
-"""How long a source that is being closed may take; a caller that leaves is not held for ever."""
+"""How long closing a source may hold a caller who is cancelled, or for whom another task reads it."""
 
 _OVER: Final = object()
 _CHECKPOINT_EVERY: Final = 64
 """A sync source never waits; after so many chunks it lets others run and cancellation in."""
 
 
-class Items(Generic[T]):
+class Feed(Generic[T]):
     """What an iterable gives, one at a time; closed once.
 
     What is also an async context manager, such as a guarded stream, is entered and left.
@@ -101,7 +101,7 @@ class Items(Generic[T]):
                 await pending
 
 
-class Source(Items[Chunk]):
+class Source(Feed[Chunk]):
     """Chunks from an iterable of chunks, dicts or JSON lines; blank lines are passed over.
 
     What is no chunk raises `ChunkError`, which says the how manieth item it is.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast
 
-from anyio import get_cancelled_exc_class
-
 from guardrails.chunks import (
     Chunk,
     Finish,
@@ -38,15 +36,16 @@ class Result:
     """What came of a guarded stream, made from the chunks that the consumer was given.
 
     Attributes:
-        status: `completed`; `blocked` by a processor; `cancelled` by whoever consumed it; `error` when
-            the source failed.
+        status: `completed`; `blocked` by a processor of this pipeline; `cancelled` by whoever consumed it;
+            `error` when the source failed.
         text: all text, each id's pieces together, in the order in which the ids began.
         reasoning: the same of all reasoning.
         tool_calls: the tool calls.
         object: the last value of a structured output, None without one.
         usage: tokens used, as far as the source told; None when it told nothing.
         finish_reason: the reason of the `finish` chunk, `tripwire` when blocked.
-        tripwire: the chunk that ended a blocked stream, which says why.
+        tripwire: the tripwire that the consumer was given, which says why: this pipeline's, or one that
+            came with the source.
         findings: what was found, in the order of the stream.
 
     With `collect=False` text, reasoning, tool calls, object and findings stay empty.
@@ -208,7 +207,7 @@ class Driver(Protocol):
             Exception: the source failed, after all that could be let out has been.
         """
 
-    async def close(self, *, cancelled: bool) -> None:
+    async def close(self) -> None:
         """End everything that is under way and close the source."""
 
     def result(self) -> Result:
@@ -225,7 +224,6 @@ class GuardedStream:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._state: Literal["new", "open", "closed"] = "new"
-        self._result: Result | None = None
 
     async def __aenter__(self) -> Self:
         if self._state != "new":
@@ -238,8 +236,7 @@ class GuardedStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._state = "closed"
-        cancelled = error is not None and isinstance(error, get_cancelled_exc_class())
-        await self._driver.close(cancelled=cancelled)
+        await self._driver.close()
 
     def __aiter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """What goes on in a stream while nobody pulls: slow checks, and the one task that reads the source."""
 
-from collections.abc import Awaitable
+import math
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -13,22 +14,17 @@ T = TypeVar("T")
 
 
 class Inlet(Protocol):
-    """Where the loop gets chunks from.
-
-    Attributes:
-        silent: whether `next` gave None because nothing happened for a while.
-    """
-
-    silent: bool
+    """Where the loop gets chunks from."""
 
     async def open(self) -> None:
         """Begin; nothing is read yet."""
 
-    def next(self, read: bool, /) -> Awaitable[Chunk | None]:
-        """The next chunk, or None when a check is done or the source has been silent.
+    def next(self, read: bool, until: float, /) -> Awaitable[Chunk | None]:
+        """The next chunk, or None when a check is done or it is later than `until`.
 
         Args:
             read: whether a chunk is wanted; otherwise only checks are waited for.
+            until: a time of the event loop's clock, in seconds.
 
         Raises:
             StopAsyncIteration: the source has ended.
@@ -38,33 +34,38 @@ class Inlet(Protocol):
     async def stop(self) -> None:
         """Read no more, and close the source."""
 
-    async def close(self, *, cancelled: bool) -> None:
-        """End every task and close the source.
-
-        Args:
-            cancelled: whether the consumer is being cancelled, so that closing needs a shield.
-        """
+    async def close(self) -> None:
+        """End every task and close the source."""
 
 
 class DirectInlet:
     """Reads the source in the consumer's task, for streams in which nothing else goes on."""
 
     def __init__(self, source: Source) -> None:
-        self.silent = False
         self._source = source
-        self.open, self.stop = source.open, source.close
+        self._failed: Exception | None = None
+        self.stop = source.close
 
-    def next(self, _read: bool, /) -> Awaitable[Chunk | None]:
+    async def open(self) -> None:
+        """Begin; an error is kept for who reads, so that the source is closed all the same."""
+        try:
+            await self._source.open()
+        except Exception as error:  # noqa: BLE001 - raised where the source is read
+            self._failed = error
+
+    def next(self, _read: bool, _until: float, /) -> Awaitable[Chunk | None]:
         """The next chunk; without checks, one is always wanted."""
+        if self._failed is not None:
+            raise self._failed
         return self._source.next()
 
-    async def close(self, *, cancelled: bool) -> None:
+    async def close(self) -> None:
         """Close the source.
 
         A source may hold cancel scopes, which must be left in their order, so there is no scope around
         its closing unless it could not run without one.
         """
-        if not cancelled:
+        if anyio.current_effective_deadline() > -math.inf:
             await self._source.close()
             return
         with anyio.move_on_after(CLOSE_SECONDS, shield=True):
@@ -78,9 +79,8 @@ class WaitingInlet:
     asked to stop, and cancelled only where it waits for the source.
     """
 
-    def __init__(self, source: Source, silence: float | None) -> None:
-        self.silent = False
-        self._source, self._silence = source, silence
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self._chunk: Chunk | None = None
         self._ended: Exception | None = None
         self._pulling, self._stopping = False, False
@@ -92,14 +92,13 @@ class WaitingInlet:
         await self._tasks.__aenter__()
         self._tasks.start_soon(self._read)
 
-    async def next(self, read: bool, /) -> Chunk | None:
+    async def next(self, read: bool, until: float, /) -> Chunk | None:
         """See `Inlet.next`."""
         if read and self._chunk is None and self._ended is None:
             self._wanted.set()
         if not read or (self._chunk is None and self._ended is None):
-            with anyio.move_on_after(self._silence) as scope:
+            with anyio.CancelScope(deadline=until):
                 await self._news.wait()
-            self.silent = scope.cancelled_caught
             self._news = anyio.Event()
         if not read:
             return None
@@ -109,7 +108,9 @@ class WaitingInlet:
         return chunk
 
     async def stop(self) -> None:
-        """Let the reader close the source, and wait for it as long as that may take."""
+        """Let the reader close the source, and wait for it, once, as long as that may take."""
+        if self._stopping:
+            return
         self._stopping = True
         self._wanted.set()
         if self._pulling:
@@ -117,9 +118,8 @@ class WaitingInlet:
         with anyio.move_on_after(CLOSE_SECONDS, shield=True):
             await self._stopped.wait()
 
-    async def close(self, *, cancelled: bool) -> None:
+    async def close(self) -> None:
         """Stop, and end every task; the group must be left in the task that entered it."""
-        del cancelled
         await self.stop()
         self._reading.cancel()
         self._tasks.cancel_scope.cancel()
@@ -137,10 +137,15 @@ class WaitingInlet:
                 check.answer(await limited(ask(*args), run.timeout))
             except Exception as error:  # noqa: BLE001 - what it raises is its answer; the step decides
                 check.answer(None, error)
-        record.scopes.discard(scope)
-        record.under_way -= 1
-        record.news = True
-        self._news.set()
+            except anyio.get_cancelled_exc_class():
+                if scope.cancel_called or self._tasks.cancel_scope.cancel_called:
+                    raise
+                check.answer(None, RuntimeError("the check cancelled itself"))
+            finally:
+                record.scopes.discard(scope)
+                record.under_way -= 1
+                record.news = True
+                self._news.set()
 
     async def _read(self) -> None:
         try:
@@ -148,6 +153,10 @@ class WaitingInlet:
                 await self._read_on_demand()
         except Exception as error:  # noqa: BLE001 - the loop raises it where the consumer is
             self._ended = error
+        except anyio.get_cancelled_exc_class():
+            if self._tasks.cancel_scope.cancel_called:
+                raise
+            self._ended = RuntimeError("the source was cancelled from within")
         finally:
             self._stopped.set()
             self._news.set()
@@ -155,20 +164,21 @@ class WaitingInlet:
     async def _read_on_demand(self) -> None:
         try:
             if not self._stopping:
-                await self._source.open()
+                await self._pull(self._source.open)
             while not self._stopping:
                 await self._wanted.wait()
                 self._wanted = anyio.Event()
                 if not self._stopping:
-                    self._chunk = await self._pull()
+                    self._chunk = await self._pull(self._source.next)
                     self._news.set()
         finally:
             await self._source.close()
 
-    async def _pull(self) -> Chunk:
+    async def _pull(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Wait for the source, where it may be cancelled."""
         self._pulling = True
         try:
-            return await self._source.next()
+            return await ask()
         finally:
             self._pulling = False
 

@@ -1,15 +1,14 @@
 """Finds regular expressions: own rules, presets, or both."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-import regex
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from guardrails.processor import Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
-from guardrails.text.syntax import NotExactError, check_window, exact_form
 from processors._patterns import PRESETS
 
 Flag = Literal["ascii", "ignorecase", "multiline", "dotall"]
@@ -30,7 +29,10 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, description="Names what is found; in upper case it is the label.")
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        description="Names what is found; in upper case it is the label. Letters, digits, `_`, `.`, `-`.",
+    )
     pattern: str = Field(min_length=1, description="A regular expression of the `regex` module.")
     flags: tuple[Flag, ...] = Field(default=(), description="How it is read.")
     replacement: str | None = Field(
@@ -40,26 +42,12 @@ class Rule(BaseModel):
     max_length: int | None = Field(
         default=None,
         ge=1,
-        le=16_384,
         description="The most characters the pattern looks at; for patterns that cannot be held exactly.",
     )
 
     @model_validator(mode="after")
     def _can_be_held(self) -> Self:
-        try:
-            regex.compile(self.pattern)
-        except regex.error as error:
-            raise ValueError(f"the pattern does not compile: {error}") from None
-        try:
-            if self.max_length is None:
-                exact_form(self.pattern, self._flags)
-            else:
-                check_window(self.pattern)
-        except NotExactError as error:
-            advice = "; state max_length, the most characters it looks at, or write it without"
-            raise ValueError(
-                f"the pattern cannot be held back exactly: {error}{'' if self.max_length else advice}"
-            ) from None
+        self.as_pattern()
         return self
 
     @property
@@ -93,6 +81,18 @@ class Regex(TextProcessor):
         if isinstance(data, dict) and not data.get("presets") and not data.get("rules"):
             raise ValueError("give `presets` or `rules`; without either there is nothing to find")
         return data
+
+    @model_validator(mode="after")
+    def _rules_fit(self) -> Self:
+        names = Counter(rule.name for rule in self.rules)
+        doubled = [name for name, count in names.items() if count > 1]
+        if doubled:
+            raise ValueError(f"rules: each rule needs a name of its own; used twice: {', '.join(doubled)}")
+        for rule in self.rules:
+            strategy = rule.strategy or self.strategy
+            if rule.replacement is not None and strategy != "redact":
+                raise ValueError(f"rules: the replacement of {rule.name} is never used under {strategy}")
+        return self
 
     @property
     def search_seconds(self) -> float | None:

@@ -244,7 +244,7 @@ def test_fields_that_have_no_yaml_type_are_read_from_text(at: Path) -> None:
         ),
         (
             "{type: regex, rules: [{name: a, pattern: '('}]}",
-            "3:27 rules[0]: the pattern does not compile: ",
+            "3:27 rules[0]: the pattern for A does not compile: ",
         ),
         (
             "{type: regex, presets: [private-data], retry: true}",

@@ -436,3 +436,108 @@ async def test_a_source_that_is_a_context_manager_is_entered_and_left() -> None:
         source = Managed()
         await Pipeline(maker()).run(source)
         assert (source.entered, source.left) == (1, 1)
+
+
+async def test_an_answer_that_is_there_when_the_source_ends_is_no_overflow() -> None:
+    """Text that waits for an answered check is not refused because the source ends just then."""
+
+    class Quick(TextProcessor):
+        async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+            return [[] for _ in segments]
+
+    holds = Patterns(id="holds", find="x{1,500}y")
+    for size in (100, 400, 2_000):
+        source = [delta("good. " * size), delta("x" * 300)]
+        result = await Pipeline([holds, Quick(max_hold=64, max_waiting=256)]).run(source)
+        assert result.text == text(source)
+
+
+async def test_later_answers_leave_while_an_earlier_stage_ends() -> None:
+    """At the end, text answered in a later stage does not wait for an earlier one."""
+    received: list[float] = []
+    started = time.monotonic()
+    stages = [Timed(id="first", surfaces=("reasoning",)), Timed(id="second", surfaces=("text",))]
+    source = [delta("quick 0.1 .\n"), chunk("reasoning-delta", id="r", text="slow 0.9 .\n")]
+    async with Pipeline(stages).stream(source) as chunks:
+        async for one in chunks:
+            received += [time.monotonic() - started] if one.type == "text-delta" else []
+    assert received[0] < 0.7
+
+
+async def test_each_is_woken_after_its_own_silence() -> None:
+    """A step that asked for a long silence is not woken by the short one of another."""
+    woken: list[str] = []
+
+    def note(name: str) -> Callable[[Run, Item], Iterable[Item]]:
+        def step(_run: Run, item: Item) -> Iterable[Item]:
+            woken.extend([name] if item is WAKE else [])
+            return [item]
+
+        return step
+
+    async def source() -> AsyncIterator[Chunk]:
+        yield delta("a")
+        await anyio.sleep(0.3)
+
+    await Pipeline([does(note("short"), "short", quiet=0.05), does(note("long"), "long", quiet=30)]).run(
+        source()
+    )
+    assert set(woken) == {"short"}
+
+
+async def test_a_detector_that_cancels_itself_fails() -> None:
+    """A cancellation from within a detector is its failure, and no cancellation of the caller."""
+
+    class Cancels(TextProcessor):
+        async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+            del segments
+            with anyio.CancelScope() as scope:
+                scope.cancel()
+                await checkpoint()
+            raise asyncio.CancelledError
+
+    if anyio.get_cancelled_exc_class() is not asyncio.CancelledError:
+        return  # a stray cancellation of another library means nothing to trio
+    result = await Pipeline([Cancels()]).run(answer("a"))
+    assert result.tripwire is not None
+    assert result.tripwire.payload.metadata["error"] == "RuntimeError"
+
+
+async def test_a_source_that_cannot_be_opened_is_closed_all_the_same() -> None:
+    """An error on the way into a source is raised where it is read, and the source is closed."""
+
+    class Broken:
+        closed = 0
+
+        def __aiter__(self) -> AsyncIterator[Chunk]:
+            raise OSError("no line")
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    for maker in MAKERS.values():
+        source = Broken()
+        with pytest.raises(OSError, match="no line"):
+            await Pipeline(maker()).run(source)
+        assert source.closed == 1
+
+
+async def test_a_source_that_hangs_on_its_way_in_can_be_left() -> None:
+    """A caller who is cancelled while the source is being entered does not wait for it."""
+
+    class Hangs:
+        async def __aenter__(self) -> Self:
+            await anyio.sleep(60)
+            return self
+
+        async def __aexit__(self, *_error: object) -> None:
+            return None
+
+        def __aiter__(self) -> AsyncIterator[Chunk]:
+            return Source([]).play()
+
+    started = time.monotonic()
+    for maker in MAKERS.values():
+        with anyio.move_on_after(0.05):
+            await Pipeline(maker()).run(Hangs())
+    assert time.monotonic() - started < 3

@@ -135,6 +135,14 @@ class FixedWindow(Sound):
         return min(_WINDOW, len(text))
 
 
+class HoldsEverything(Sound):
+    """Keeps each text back to its end, which is safe and no stream any more."""
+
+    def keep(self, text: str) -> int:
+        """All of it."""
+        return len(text)
+
+
 class FlushOnAnyChunk(Sound):
     """Lets held text go as soon as any other chunk arrives."""
 
@@ -278,6 +286,7 @@ class RefusesAtOnce(Processor):
 BROKEN: Final[Mapping[type[Processor], str]] = {
     EachDeltaAlone: "cutting_does_not_matter",
     FixedWindow: "nothing_leaves_undecided",
+    HoldsEverything: "the_rest_leaves_at_once",
     FlushOnAnyChunk: "nothing_leaves_undecided",
     ForgottenEnd: "a_broken_source_loses_nothing",
     Overtaking: "clean_text_passes",

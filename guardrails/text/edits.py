@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, get_args
 
 from guardrails.processor import Finding, Strategy
@@ -22,12 +22,14 @@ class Found:
         order: place of its processor in the group.
         replacement: the placeholder under `redact`; None gives the label in brackets.
         key: the key of the processor under `hash`.
+        limit: whether it stands for a bound that was reached, and not for something in the text.
     """
 
     finding: Finding
     order: int = 0
     replacement: str | None = None
-    key: bytes | None = None
+    key: bytes | None = field(default=None, repr=False)
+    limit: bool = False
 
     @property
     def start(self) -> int:
@@ -64,7 +66,7 @@ def clusters(found: Iterable[Found]) -> Iterator[list[Found]]:
             yield cluster
             cluster = []
         cluster.append(one)
-        end = max(end, one.end) if len(cluster) > 1 else one.end
+        end = max(end, one.end)
     if cluster:
         yield cluster
 
@@ -78,16 +80,16 @@ def edit(cluster: Sequence[Found], text: str) -> Edit:
     """
     strategy = max((one.finding.strategy for one in cluster), key=_STRENGTH.__getitem__)
     namer = max(cluster, key=lambda f: (f.finding.score, f.end - f.start, -f.order, -f.start))
-    key = next((one.key for one in cluster if one.finding.strategy == strategy and one.key), b"")
+    keys = [one.key for one in cluster if one.key is not None]
     return Edit(
         cluster[0].start,
         max(one.end for one in cluster),
-        _hidden(strategy, namer, key, text),
+        _hidden(strategy, namer, keys, text),
         tuple(one.finding for one in cluster),
     )
 
 
-def _hidden(strategy: Strategy, namer: Found, key: bytes, text: str) -> str:
+def _hidden(strategy: Strategy, namer: Found, keys: Sequence[bytes], text: str) -> str:
     """What stands in the place of found text."""
     label = namer.finding.label
     match strategy:
@@ -95,7 +97,7 @@ def _hidden(strategy: Strategy, namer: Found, key: bytes, text: str) -> str:
             return ""
         case "hash":
             data = text.encode("utf-8", "surrogatepass")
-            return f"[{label}:{hmac.new(key, data, hashlib.sha256).hexdigest()[:_HASH_CHARACTERS]}]"
+            return f"[{label}:{hmac.new(keys[0], data, hashlib.sha256).hexdigest()[:_HASH_CHARACTERS]}]"
         case "mask":
             kept = min(_MASK_KEEPS, len(text) // 4)
             return "*" * (len(text) - kept) + text[len(text) - kept :]

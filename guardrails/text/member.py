@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
 from guardrails.processor import Finding, Run, Strategy
@@ -26,14 +26,6 @@ class Named(Protocol):
     @property
     def score(self) -> float:
         """How sure, 0–1."""
-
-    @property
-    def strategy(self) -> Strategy | None:
-        """What to do about it, or None for what the processor does."""
-
-    @property
-    def replacement(self) -> str | None:
-        """The placeholder under `redact`, or None for the label in brackets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,55 +78,51 @@ class Member:
     strategy: Strategy
     retry: bool
     passes: bool
-    key: bytes | None
+    key: bytes | None = field(repr=False)
     open: Callable[["Member", Place], Sequence[Reader]]
 
-    def found(self, named: Named, place: Place, start: int, end: int) -> Found:
-        """A finding for the original characters from `start` to `end`."""
-        finding = Finding(
-            named.code,
-            named.label,
-            named.score,
-            start,
-            end,
-            place.surface,
-            place.channel,
-            self.run.processor_id,
-            named.strategy or self.strategy,
-        )
-        return Found(finding, self.order, named.replacement, self.key)
+    def found(
+        self,
+        named: Named,
+        place: Place,
+        span: tuple[int, int],
+        strategy: Strategy | None = None,
+        replacement: str | None = None,
+    ) -> Found:
+        """A finding for a span of original characters; without a strategy, under that of the processor."""
+        strategy = strategy or self.strategy
+        finding = self._finding(named.code, named.label, named.score, place, span, strategy)
+        return Found(finding, self.order, replacement, self.key if strategy == "hash" else None)
 
     def limit(self, code: str, place: Place, start: int, end: int) -> Found:
         """A finding that blocks because a bound was reached undecided."""
-        finding = Finding(
-            code, "LIMIT", 1.0, start, end, place.surface, place.channel, self.run.processor_id, "block"
-        )
-        return Found(finding, self.order)
+        return Found(self._finding(code, "LIMIT", 1.0, place, (start, end), "block"), self.order, limit=True)
 
-    def refuse(self, finding: Finding) -> NoReturn:
+    def _finding(  # noqa: PLR0913, PLR0917 - a finding has that many sides
+        self, code: str, label: str, score: float, place: Place, span: tuple[int, int], strategy: Strategy
+    ) -> Finding:
+        return Finding(
+            code, label, score, *span, place.surface, place.channel, self.run.processor_id, strategy
+        )
+
+    def refuse(self, found: Found) -> NoReturn:
         """Block the stream for a finding.
 
         Raises:
             Block: always.
         """
-        metadata = {
+        finding, name = found.finding, self.run.processor_id
+        metadata: dict[str, str | float] = {
             "code": finding.code,
             "label": finding.label,
             "surface": finding.surface,
             "channel": finding.channel,
         }
-        name = self.run.processor_id
-        if finding.code.startswith("limit."):
-            metadata["cause"] = "limit"
-            self.run.block(
-                f"{name} reached a limit before it could decide about the {finding.surface}.",
-                metadata=metadata,
-            )
-        self.run.block(
-            f"{name} found {finding.label} in the {finding.surface}.",
-            retry=self.retry,
-            metadata={**metadata, "score": finding.score},
-        )
+        if found.limit:
+            reason = f"{name} reached a limit before it could decide about the {finding.surface}."
+            self.run.block(reason, metadata={**metadata, "cause": "limit"})
+        reason = f"{name} found {finding.label} in the {finding.surface}."
+        self.run.block(reason, retry=self.retry, metadata={**metadata, "score": finding.score})
 
     def fault(self, error: Exception, place: Place) -> None:
         """Deal with a look at the text that failed: block, or log it and let the text pass."""

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import regex
+
 from guardrails.processor import Strategy
+from guardrails.text.syntax import NotExactError, check_window, exact_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,9 @@ class Pattern:
         replacement: the placeholder under `redact`; None gives the label in brackets.
         max_length: the most characters the pattern may look at, look-arounds included. Needed by a
             pattern whose hold-back cannot be exact (see `guardrails.text.syntax`).
+
+    Raises:
+        ValueError: the pattern does not compile, or cannot be held; so every pattern that exists can be.
     """
 
     label: str
@@ -33,3 +39,21 @@ class Pattern:
     strategy: Strategy | None = None
     replacement: str | None = None
     max_length: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check that it can be held."""
+        try:
+            regex.compile(f"(?{self.flags}:{self.pattern})")
+            if self.max_length is None:
+                exact_form(self.pattern, self.flags)
+            else:
+                check_window(self.pattern)
+        except regex.error as error:
+            raise ValueError(f"the pattern for {self.label} does not compile: {error}") from None
+        except NotExactError as error:
+            advice = (
+                "" if self.max_length else "; state max_length, the most it looks at, or write it without"
+            )
+            raise ValueError(
+                f"the pattern for {self.label} cannot be held exactly: {error}{advice}"
+            ) from None

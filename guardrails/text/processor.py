@@ -14,7 +14,6 @@ from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
 from guardrails.text.scan import Joined, PatternScan, WindowScan
 from guardrails.text.step import TextStep
-from guardrails.text.syntax import NotExactError, check_window, exact_form
 from guardrails.text.view import RawView, View
 
 USER_SECONDS: Final = 1.0
@@ -60,7 +59,10 @@ class TextProcessor(Processor):
         default=16_384, ge=64, description="Characters at which text that is still undecided blocks."
     )
     max_waiting: int = Field(
-        default=262_144, ge=64, description="Characters that may wait behind undecided text; more block."
+        default=262_144,
+        ge=64,
+        description="Characters that may wait behind undecided text; more block. Other chunks count as long "
+        "as they are written out.",
     )
 
     _joined: Joined | None = PrivateAttr(default=None)
@@ -126,8 +128,6 @@ class TextProcessor(Processor):
     def _prepared(self) -> Self:
         """Compile the patterns and fetch the key, so that what is wrong shows before the first chunk."""
         patterns = self.patterns()
-        for pattern in patterns:
-            _check(pattern)
         exact = [pattern for pattern in patterns if pattern.max_length is None]
         self._joined = Joined(exact) if exact else None
         self._windows = tuple(
@@ -135,6 +135,8 @@ class TextProcessor(Processor):
             for pattern in patterns
             if pattern.max_length is not None
         )
+        if any((pattern.max_length or 0) >= self.max_hold for pattern in patterns):
+            raise ValueError("max_hold: it must be more than every max_length, or clean text would block")
         if self.max_waiting < self.max_hold:
             raise ValueError("max_waiting: it cannot be less than max_hold, which it contains")
         strategies = {self.strategy, *(pattern.strategy for pattern in patterns)}
@@ -155,24 +157,6 @@ class TextProcessor(Processor):
         if not key:
             raise ValueError(f"key_env: the environment variable {self.key_env} is not set or empty")
         return key.encode("utf-8", "surrogateescape")
-
-
-def _check(pattern: Pattern) -> None:
-    """Say which pattern is wrong, before anything is made of it.
-
-    Raises:
-        ValueError: it does not compile, or cannot be held.
-    """
-    try:
-        regex.compile(f"(?{pattern.flags}:{pattern.pattern})")
-        if pattern.max_length is None:
-            exact_form(pattern.pattern, pattern.flags)
-        else:
-            check_window(pattern.pattern)
-    except regex.error as error:
-        raise ValueError(f"the pattern for {pattern.label} does not compile: {error}") from None
-    except NotExactError as error:
-        raise ValueError(f"the pattern for {pattern.label} cannot be held back exactly: {error}") from None
 
 
 class Parallel(Processor):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from guardrails.processor import Check, Strategy
+from guardrails.processor import Check
 from guardrails.text.edits import Found
 from guardrails.text.member import Member, Place
 from guardrails.text.scan import PatternScan, Span, WindowScan
@@ -40,8 +40,6 @@ class Detection:
         label: what it is, in upper case.
         code: stable dotted name.
         score: how sure the detector is, 0–1.
-        strategy: what to do about it; None leaves that to the processor.
-        replacement: the placeholder under `redact`; None gives the label in brackets.
     """
 
     start: int
@@ -49,8 +47,6 @@ class Detection:
     label: str
     code: str
     score: float = 1.0
-    strategy: Strategy | None = None
-    replacement: str | None = None
 
 
 Detect: TypeAlias = Callable[[Sequence[Segment]], Awaitable[Sequence[Sequence[Detection]]]]
@@ -110,12 +106,10 @@ class PatternReader:
             else:
                 self._taken += len(piece)
                 scan.feed(view.feed(piece), spans, ask=full)
-        except TimeoutError as error:
+        except Exception as error:  # noqa: BLE001 - whatever a pattern's own check raises is its failure
             self.member.fault(error, self._place)
             self._stopped = True
-        found += [
-            self.member.found(span.pattern, self._place, *view.span(span.start, span.end)) for span in spans
-        ]
+        found += [self._found(span) for span in spans]
         self.settled = view.original(scan.settled)
         view.forget(scan.settled)
         if self._taken - self.settled >= self._max_hold:
@@ -124,6 +118,10 @@ class PatternReader:
             self._stopped = True
         if self._stopped:
             self.settled = NEVER_AGAIN
+
+    def _found(self, span: Span) -> Found:
+        what, where = span.pattern, self._view.span(span.start, span.end)
+        return self.member.found(what, self._place, where, what.strategy, what.replacement)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +189,7 @@ class DetectReader:
             raise ValueError("a detector must answer once for each segment")
         return [
             self.member.found(
-                detection, self._place, *self._view.span(start + detection.start, start + detection.end)
+                detection, self._place, self._view.span(start + detection.start, start + detection.end)
             )
             for segment, start, answer in zip(batch.segments, batch.starts, answers, strict=True)
             for detection in answer

@@ -53,7 +53,9 @@ class Joined:
             candidate = found.match(text, at, timeout=seconds)
             if candidate is None:
                 continue
-            end = candidate.end() if pattern.verify is None else at + pattern.verify(candidate[0])
+            end = candidate.end()
+            if pattern.verify is not None:
+                end = min(end, at + pattern.verify(candidate[0]))
             if end > at:
                 return end, pattern
         return at + 1, None

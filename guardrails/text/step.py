@@ -16,12 +16,15 @@ MOST_TEXTS: Final = 1024
 
 
 class _Held:
-    """A run of text of one channel in the queue, or another item, which has no channel."""
+    """A run of text of one channel in the queue; or another item, which has no channel; or a refusal."""
 
-    __slots__ = ("channel", "end", "item", "start", "whole")
+    __slots__ = ("channel", "end", "item", "refusal", "start", "whole")
 
-    def __init__(self, item: Item, channel: Channel | None, start: int, end: int) -> None:
+    def __init__(
+        self, item: Item, channel: Channel | None, start: int, end: int, refusal: Found | None = None
+    ) -> None:
         self.item, self.channel, self.start, self.end = item, channel, start, end
+        self.refusal = refusal
         # Whether it is still one delta of which nothing has left.
         self.whole = True
 
@@ -61,7 +64,9 @@ class TextStep:
         if channel is None:
             place = Place(surface, payload.id)
             if len(self._open) >= MOST_TEXTS:
-                return self._refuse([], (self._members[0].limit("limit.texts", place, 0, 0),))
+                too_many = self._members[0].limit("limit.texts", place, 0, 0)
+                self._queue.append(_Held(delta, None, 0, 0, too_many))
+                return self._drain()
             channel = self._open[surface, payload.id] = Channel(place, self._members)
         start = channel.end
         channel.feed(payload.text)
@@ -95,6 +100,8 @@ class TextStep:
         out: list[Item] = []
         while self._queue:
             head = self._queue[0]
+            if head.refusal is not None:
+                return self._refuse(out, (head.refusal,))
             if head.channel is None:
                 out.append(head.item)
                 self._waiting -= head.end
@@ -127,7 +134,7 @@ class TextStep:
         if channel.refusal and channel.settled == head.start:
             return self._refuse(out, channel.refusal)
         self._record.full = self._waiting > self._max_waiting
-        if self._record.full and not self._record.under_way:
+        if self._record.full and not self._record.under_way and not self._record.news:
             return self._refuse(out, (channel.overflow(),))
         return out
 
@@ -135,4 +142,4 @@ class TextStep:
         yield from out
         for found in refusal:
             yield Report(found.finding)
-        self._members[refusal[-1].order].refuse(refusal[-1].finding)
+        self._members[refusal[-1].order].refuse(refusal[-1])

@@ -436,3 +436,9 @@ def test_texts_that_are_never_closed_have_a_limit(closed: bool) -> None:
     assert result.status == ("completed" if closed else "blocked")
     if result.tripwire is not None:
         assert result.tripwire.payload.metadata["code"] == "limit.texts"
+
+
+def test_a_stated_length_must_fit_into_what_may_be_held() -> None:
+    """A `max_length` that reaches `max_hold` would block clean text, and is an error."""
+    with pytest.raises(ValueError, match="max_hold: it must be more than every max_length"):
+        rule(r"a++b", max_length=16_384)

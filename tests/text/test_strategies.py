@@ -7,11 +7,24 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
+import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from guardrails import Detection, Parallel, Pattern, Processor, Segment, TextProcessor, dump_chunk
+from guardrails import (
+    Detection,
+    Parallel,
+    Pattern,
+    Pipeline,
+    Processor,
+    Run,
+    Segment,
+    TextProcessor,
+    dump_chunk,
+)
+from guardrails.processor import Record
 from guardrails.testing import Outcome, Patterns, SlowWords
+from guardrails.text.member import Place
 from tests.text.streams import (
     code,
     delta,
@@ -390,3 +403,33 @@ def test_removing_everything_leaves_no_empty_delta() -> None:
     came = guard(ones(CARD), digits("remove"))
     assert texts_in(came.chunks) == []
     assert [chunk.type for chunk in came.chunks] == ["text-start", "text-end"]
+
+
+def test_a_key_is_in_no_representation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of `hash` does not show where an object is printed."""
+    monkeypatch.setenv("GUARD_KEY", "very-private-key")
+    processor = Patterns(find="a", strategy="hash", key_env="GUARD_KEY")
+    member = processor.member(Run("run", processor, Record()), 0)
+    found = member.found(Pattern("A", "a", "a"), Place("text", "t"), (0, 1), "hash")
+    assert found.key == b"very-private-key"
+    assert "private" not in repr((processor, member, found))
+
+
+def test_a_pattern_whose_own_check_fails_blocks_in_its_name() -> None:
+    """A `verify` that raises is its processor's failure, in a group too; what it says too much is cut."""
+
+    class Verified(TextProcessor):
+        boom: bool = True
+
+        def patterns(self) -> list[Pattern]:
+            return [Pattern("AB", "ab", "x.ab", verify=lambda _text: 1 // (not self.boom) * 10)]
+
+    source = [{"type": "text-delta", "payload": {"id": "t", "text": "x ab cdefgh"}}]
+    group = Parallel(members=(Patterns(find="q"), Verified(id="mine")))
+    result = anyio.run(Pipeline([group]).run, source)
+    assert result.tripwire is not None
+    payload = result.tripwire.payload
+    assert (payload.processor_id, payload.metadata["surface"]) == ("mine", "text")
+    passing = anyio.run(Pipeline([Verified(on_error="pass")]).run, source)
+    assert (passing.status, passing.text) == ("completed", "x ab cdefgh")
+    assert anyio.run(Pipeline([Verified(boom=False)]).run, source).text == "x [AB] cdefgh"
