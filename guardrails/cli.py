@@ -24,6 +24,7 @@ DISTRIBUTION: Final = "guardrail-processors"
 BAD_INPUT: Final = 2
 BLOCKED: Final = 3
 
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _BLOCK: Final = 64 * 1024
 _LONGEST_LINE: Final = 64 * 1024 * 1024
 
@@ -146,6 +147,7 @@ async def _chunks(descriptor: int, name: str) -> AsyncIterator[Chunk]:
     number = 0
     async for line in _lines(descriptor, name):
         number += 1
+        line = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line  # noqa: PLW2901
         if not line.strip():
             continue
         try:

@@ -145,6 +145,10 @@ class Loop:
         except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
             self._reading, self._fault = False, error
             return
+        except BaseException:
+            if not self._inlet.resumes:
+                self._abandon()
+            raise
         if self._waiting:
             await self._wake()
             for stage in self._waiting if chunk is not None else ():
@@ -209,10 +213,18 @@ class Loop:
             except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
                 if record.refusal is None:
                     record.refuse(failure(stage.run.processor_id, error))
+            except BaseException:
+                self._abandon()
+                raise
             if record.refusal is not None:
                 await self._refuse(place, record.refusal)
             items = out
         self._outlet.take(items)
+
+    def _abandon(self) -> None:
+        """Something was interrupted half-way; going on would lose text in silence, so nothing more comes."""
+        self._reading, self._first, self._status = False, len(self._stages), "cancelled"
+        self._fault = RuntimeError("this stream was interrupted half-way and cannot go on")
 
     async def _refuse(self, place: int, refusal: Refusal) -> None:
         """Stop reading; what came before the refusal is decided by the stages after it, then the stream ends.

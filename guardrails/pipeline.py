@@ -1,5 +1,6 @@
 """A pipeline: processors in order, ready to guard any number of streams at once."""
 
+import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ class Pipeline:
 
     Raises:
         ValueError: two processors have the same id.
+        TypeError: `processors` is no list of processors, or `on_finding` would have to be awaited.
     """
 
     def __init__(
@@ -37,6 +39,11 @@ class Pipeline:
         on_finding: OnFinding | None = None,
         max_checks: int = 16,
     ) -> None:
+        items: Sequence[object] = processors
+        if isinstance(items, Processor | str) or not all(isinstance(item, Processor) for item in items):
+            raise TypeError("a pipeline is made of a list of processors")
+        if inspect.iscoroutinefunction(on_finding):
+            raise TypeError("on_finding is called and not awaited; give it a plain function")
         ids = Counter(part.id for processor in processors for part in processor.parts)
         doubled = [id_ for id_, count in ids.items() if count > 1]
         if doubled:

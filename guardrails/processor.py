@@ -1,9 +1,10 @@
 """What a processor is: frozen settings that open a step, and what that step may ask of its stream."""
 
+import json
 import logging
 import re
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, Self, TypeAlias, TypeVar
 
@@ -83,6 +84,10 @@ class Refusal:
     metadata: Any
 
 
+FAILED: Final = "processor.failed"
+"""The code of a tripwire whose processor raised, ran past its limit or could not begin."""
+
+
 def failure(processor_id: str, error: Exception, **where: str) -> Refusal:
     """The refusal for a processor that raised or ran past its limit.
 
@@ -98,7 +103,7 @@ def failure(processor_id: str, error: Exception, **where: str) -> Refusal:
         f"{processor_id} ran past its time limit." if late else f"{processor_id} failed ({name}).",
         retry=False,
         metadata={
-            "code": "processor.failed",
+            "code": FAILED,
             **where,
             "cause": "timeout" if late else "error",
             "error": name,
@@ -213,6 +218,9 @@ class Run:
         Raises:
             Block: always. The refusal is recorded first, so that nothing on the way can undo it.
         """
+        if not isinstance(reason, str):
+            raise TypeError("the reason of a refusal is a sentence")
+        json.dumps(metadata, allow_nan=False)  # raises for what could not be sent
         refusal = Refusal(self.processor_id, reason, retry, metadata)
         self.record.refuse(refusal)
         raise Block(refusal)
@@ -278,9 +286,20 @@ class Processor(BaseModel):
 
     @model_validator(mode="after")
     def _named(self) -> Self:
-        if not self.id.strip():
-            raise ValueError("id is empty; give a name or leave it out")
+        if not self.id.strip() or not self.id.isprintable():
+            raise ValueError("id is empty or cannot be printed; give a name or leave it out")
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as settings alone: what was prepared from them, keys among it, is prepared anew."""
+        return type(self).model_validate, ({name: getattr(self, name) for name in self.model_fields_set},)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy; with `update` it is checked and prepared anew."""
+        if not update:
+            return super().model_copy(deep=deep)
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self).model_validate({**given, **update})
 
     @property
     def parts(self) -> "tuple[Processor, ...]":

@@ -1,6 +1,5 @@
 """What goes on in a stream while nobody pulls: slow checks, and the one task that reads the source."""
 
-import math
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
@@ -14,7 +13,13 @@ T = TypeVar("T")
 
 
 class Inlet(Protocol):
-    """Where the loop gets chunks from."""
+    """Where the loop gets chunks from.
+
+    Attributes:
+        resumes: whether `next` may be cancelled and asked again without losing anything.
+    """
+
+    resumes: bool
 
     async def open(self) -> None:
         """Begin; nothing is read yet."""
@@ -39,7 +44,13 @@ class Inlet(Protocol):
 
 
 class DirectInlet:
-    """Reads the source in the consumer's task, for streams in which nothing else goes on."""
+    """Reads the source in the consumer's task, for streams in which nothing else goes on.
+
+    One scope is around all of the source's life, since it may hold scopes of its own; it lets the source
+    close in peace when the consumer is cancelled, and not take for ever.
+    """
+
+    resumes = False
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -48,10 +59,15 @@ class DirectInlet:
 
     async def open(self) -> None:
         """Begin; an error is kept for who reads, so that the source is closed all the same."""
+        self._life = anyio.CancelScope()
+        self._life.__enter__()
         try:
             await self._source.open()
         except Exception as error:  # noqa: BLE001 - raised where the source is read
             self._failed = error
+        except BaseException:
+            await self.close()
+            raise
 
     def next(self, _read: bool, _until: float, /) -> Awaitable[Chunk | None]:
         """The next chunk; without checks, one is always wanted."""
@@ -60,16 +76,15 @@ class DirectInlet:
         return self._source.next()
 
     async def close(self) -> None:
-        """Close the source.
-
-        A source may hold cancel scopes, which must be left in their order, so there is no scope around
-        its closing unless it could not run without one.
-        """
-        if anyio.current_effective_deadline() > -math.inf:
+        """Close the source, and leave the scope."""
+        self._life.shield, self._life.deadline = True, anyio.current_time() + CLOSE_SECONDS
+        try:
             await self._source.close()
-            return
-        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
-            await self._source.close()
+        except anyio.get_cancelled_exc_class():
+            if not self._life.cancel_called:
+                raise
+        finally:
+            self._life.__exit__(None, None, None)
 
 
 class WaitingInlet:
@@ -78,6 +93,8 @@ class WaitingInlet:
     All of a source's life is in that one task, which no cancellation of the consumer reaches: it is
     asked to stop, and cancelled only where it waits for the source.
     """
+
+    resumes = True
 
     def __init__(self, source: Source) -> None:
         self._source = source

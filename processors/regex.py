@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -11,7 +11,7 @@ from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
 from processors._patterns import PRESETS
 
-Flag = Literal["ascii", "ignorecase", "multiline", "dotall"]
+Flag = Literal["ignorecase", "multiline", "dotall"]
 
 
 def _known(preset: str) -> str:
@@ -70,17 +70,12 @@ class Rule(BaseModel):
 class Regex(TextProcessor):
     """Finds what its presets and rules say; a preset wins over a rule, an earlier rule over a later one."""
 
+    without_anything: ClassVar[str] = "give `presets` or `rules`; without either there is nothing to find"
+
     presets: tuple[Annotated[str, AfterValidator(_known)], ...] = Field(
         default=(), description="Ready-made sets of patterns."
     )
     rules: tuple[Rule, ...] = Field(default=(), description="Regular expressions of one's own.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _something_to_find(cls, data: Any) -> Any:
-        if isinstance(data, dict) and not data.get("presets") and not data.get("rules"):
-            raise ValueError("give `presets` or `rules`; without either there is nothing to find")
-        return data
 
     @model_validator(mode="after")
     def _rules_fit(self) -> Self:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, field_validator
 
+import guardrails
 from guardrails import Processor, TextProcessor
 
 
@@ -56,7 +57,8 @@ class Strange(Processor):
 
 
 class Spans(TextProcessor):
-    pass
+    def patterns(self):
+        return [guardrails.Pattern("SPAN", "span", "test.span")]
 
 
 def function():
@@ -128,7 +130,7 @@ def test_a_file_becomes_processors_in_its_order(at: Path) -> None:
         HEAD + "  - {type: regex, id: private-data, presets: [private-data], strategy: redact}\n"
         "  - parallel:\n"
         "      - {type: regex, id: no-keys, strategy: block, timeout: null,\n"
-        "         rules: [{name: key, pattern: 'sk-[A-Za-z0-9]{40,200}', flags: [ascii, multiline]}]}\n"
+        "         rules: [{name: key, pattern: 'sk-[A-Za-z0-9]{40,200}', flags: [ignorecase, multiline]}]}\n"
     )
     first, group = load_pipeline(path).processors
     assert first.id == "private-data"

@@ -541,3 +541,44 @@ async def test_a_source_that_hangs_on_its_way_in_can_be_left() -> None:
         with anyio.move_on_after(0.05):
             await Pipeline(maker()).run(Hangs())
     assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize("outer", MAKERS)
+@pytest.mark.parametrize("inner", MAKERS)
+async def test_nested_streams_can_be_cancelled(outer: str, inner: str) -> None:
+    """A guarded stream as the source of another is left in order when the consumer is cancelled."""
+
+    async def source() -> AsyncIterator[Chunk]:
+        while True:
+            yield delta("word. ")
+            await anyio.sleep(0.02)
+
+    with anyio.move_on_after(0.1) as scope:
+        nested = Pipeline(MAKERS[inner]()).stream(source())
+        async with Pipeline(MAKERS[outer]()).stream(nested) as chunks:
+            async for _ in chunks:
+                pass
+    assert scope.cancelled_caught
+    await checkpoint()
+    assert nested.result.status == "cancelled"
+
+
+async def test_an_interrupted_stream_says_so() -> None:
+    """Cancelled half-way through reading or an awaited step, a stream does not just go on."""
+
+    async def source() -> AsyncIterator[Chunk]:
+        yield delta("card 4111 11")
+        await anyio.sleep(0.2)
+        yield delta("11 1111 1111 end.")
+
+    async def later(item: Item) -> Iterable[Item]:
+        await anyio.sleep(0.2)
+        return [item]
+
+    for processors in ([Patterns(find=r"\d{4}")], [does(lambda _run, item: later(item), slow=True)]):
+        async with Pipeline(processors).stream(source()) as chunks:
+            with pytest.raises(RuntimeError, match="interrupted"):
+                while True:
+                    with anyio.move_on_after(0.05):
+                        await anext(chunks)
+        assert chunks.result.status == "cancelled"

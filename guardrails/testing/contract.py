@@ -14,7 +14,7 @@ from hypothesis.strategies import SearchStrategy
 
 from guardrails.chunks import Chunk, TextDelta, dump_chunk, parse_chunk
 from guardrails.pipeline import Pipeline
-from guardrails.processor import Finding, Processor
+from guardrails.processor import FAILED, Finding, Processor
 from guardrails.stream import Result
 from guardrails.surfaces import whole_characters
 from guardrails.testing.scripts import (
@@ -47,12 +47,15 @@ class Subject:
     Attributes:
         make: makes the processors of one pipeline.
         texts: texts in which they find things, nearly find things, and find nothing.
+        finds: texts in each of which something must be found; without any, a processor that guards nothing
+            keeps the contract too.
         most_held: characters of plain prose that may be held while more is read; a processor that decides
             by the sentence holds one.
     """
 
     make: Callable[[], Sequence[Processor]]
     texts: SearchStrategy[str]
+    finds: Sequence[str] = ()
     most_held: int = 64
 
 
@@ -63,6 +66,12 @@ class Outcome:
     read: Transcript
     result: Result
     chunks: Sequence[Chunk]
+
+    @property
+    def told(self) -> str:
+        """What was read and found, for people."""
+        labels = [f"{one.label} {one.start}-{one.end}" for one in self.result.findings]
+        return f"{self.result.text!r} ({self.result.status}; found: {', '.join(labels) or 'nothing'})"
 
     @property
     def comparable(self) -> tuple[Any, ...]:
@@ -94,13 +103,34 @@ async def outcome(pipeline: Pipeline, tape: Tape) -> Outcome:
     return Outcome(transcript(tape.received), chunks.result, tape.received)
 
 
+async def _guarded(pipeline: Pipeline, tape: Tape) -> Outcome:
+    """The outcome of a tape; a processor that fails on it keeps no property."""
+    came = await outcome(pipeline, tape)
+    metadata = came.result.tripwire.payload.metadata if came.result.tripwire else None
+    failed = isinstance(metadata, dict) and metadata.get("code") == FAILED
+    assert not failed, f"the processor failed, and the log says where: {metadata}"
+    return came
+
+
+async def what_is_looked_for_is_found(subject: Subject, data: st.DataObject) -> None:
+    """What the subject must find is found, and leaves only where the strategy is to warn."""
+    for text in subject.finds:
+        script = chunks_of([(LANES[0], f"so {text} it is")], data.draw(cuttings))
+        came = await _guarded(Pipeline(subject.make()), Tape(script))
+        assert came.result.findings, "nothing was found in a text of `Subject.finds`"
+        if all(finding.strategy != "warn" for finding in came.result.findings):
+            assert text not in came.result.text, "a text of `Subject.finds` left as it came"
+
+
 async def cutting_does_not_matter(subject: Subject, data: st.DataObject) -> None:
     """Rule 2: cut anyhow, the same is read, found and refused."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     pipeline = Pipeline(subject.make())
-    whole = await outcome(pipeline, Tape(chunks_of(parts, uncut)))
-    pieces = await outcome(pipeline, Tape(chunks_of(parts, cut)))
-    assert pieces.comparable == whole.comparable
+    whole = await _guarded(pipeline, Tape(chunks_of(parts, uncut)))
+    pieces = await _guarded(pipeline, Tape(chunks_of(parts, cut)))
+    assert pieces.comparable == whole.comparable, (
+        f"cut, the consumer read {pieces.told}; uncut, it read {whole.told}"
+    )
 
 
 async def nothing_leaves_undecided(subject: Subject, data: st.DataObject) -> None:
@@ -110,17 +140,19 @@ async def nothing_leaves_undecided(subject: Subject, data: st.DataObject) -> Non
     pipeline = Pipeline(subject.make())
     tape = Tape(chunks_of([(LANES[0], text[:place]), NEUTRAL[0], (LANES[0], other)], cut))
     known = tape.chunks.index(parse_chunk(NEUTRAL[0]))
-    await outcome(pipeline, tape)
+    await _guarded(pipeline, tape)
     before = _text_of(tape.received[: tape.marks[known + 1]]) if len(tape.marks) > known + 1 else ""
-    future = await outcome(pipeline, Tape(chunks_of([(LANES[0], text)], uncut)))
-    assert _text_of(future.chunks).startswith(before)
+    future = await _guarded(pipeline, Tape(chunks_of([(LANES[0], text)], uncut)))
+    assert _text_of(future.chunks).startswith(before), (
+        f"{before!r} had left before it was known that the text would become {_text_of(future.chunks)!r}"
+    )
 
 
 async def clean_text_passes(subject: Subject, data: st.DataObject) -> None:
     """Rule 3: where nothing is found, everything arrives as it was, in order."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     tape = Tape(chunks_of(parts, cut))
-    came = await outcome(Pipeline(subject.make()), tape)
+    came = await _guarded(Pipeline(subject.make()), tape)
     if any(finding.strategy != "warn" for finding in came.result.findings):
         assume(came.result.status == "completed")
         others = [chunk for chunk in tape.chunks if not _is_delta(chunk)]
@@ -135,18 +167,18 @@ async def the_rest_leaves_at_once(subject: Subject, data: st.DataObject) -> None
     words, cut = data.draw(st.lists(st.sampled_from(_WORDS), min_size=40, max_size=60)), data.draw(cuttings)
     pipeline = Pipeline(subject.make())
     tape = Tape(chunks_of([(LANES[0], "".join(words))], cut))
-    await outcome(pipeline, tape)
+    await _guarded(pipeline, tape)
     if any(processor.waits for processor in pipeline.processors):
         return  # how far an answer lags behind is a matter of time
     for taken, received in enumerate(tape.marks):
         held = len(_text_of(tape.chunks[:taken])) - len(_text_of(tape.received[:received]))
-        assert held <= subject.most_held
+        assert held <= subject.most_held, f"{held} characters of plain prose were held"
 
 
 async def endings_are_whole(subject: Subject, data: st.DataObject) -> None:
     """Rule 5: a refusal closes what is open, says so once and ends the stream; otherwise nothing is added."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
-    came = await outcome(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+    came = await _guarded(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
     kinds = Counter(chunk.type for chunk in came.chunks)
     for surface in ("text", "reasoning"):
         assert kinds[f"{surface}-start"] == kinds[f"{surface}-end"]
@@ -165,12 +197,14 @@ async def found_text_stays_secret(subject: Subject, data: st.DataObject) -> None
     """Rule 1: what was found is in no tripwire, finding or log line."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     with _logged() as lines:
-        came = await outcome(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+        came = await _guarded(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
     tripwire = came.result.tripwire
     told = "\n".join([*lines, repr(came.result.findings), repr(tripwire and dump_chunk(tripwire))])
     for finding in came.result.findings:
         text = _found_text(parts, finding)
-        assert len(text) < _LONG_ENOUGH or text not in told
+        assert len(text) < _LONG_ENOUGH or text not in told, (
+            "found text is in a tripwire, finding or log line"
+        )
 
 
 async def a_broken_source_loses_nothing(subject: Subject, data: st.DataObject) -> None:
@@ -179,8 +213,8 @@ async def a_broken_source_loses_nothing(subject: Subject, data: st.DataObject) -
     script = chunks_of(parts, cut)
     place = data.draw(st.integers(0, len(script) - 1))
     pipeline = Pipeline(subject.make())
-    broken = await outcome(pipeline, Tape(script, fails_at=place))
-    ended = await outcome(pipeline, Tape([*script[:place], *closings_after(script, place)]))
+    broken = await _guarded(pipeline, Tape(script, fails_at=place))
+    ended = await _guarded(pipeline, Tape([*script[:place], *closings_after(script, place)]))
     for lane in LANES:
         assert _lane_of(broken.read, lane) == _lane_of(ended.read, lane)
     assert broken.result.findings == ended.result.findings
@@ -205,11 +239,11 @@ async def texts_do_not_mix(subject: Subject, data: st.DataObject) -> None:
     """Each text is guarded by itself: with others around it, it leaves as it does alone."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     pipeline = Pipeline(subject.make())
-    mixed = await outcome(pipeline, Tape(chunks_of(parts, cut)))
+    mixed = await _guarded(pipeline, Tape(chunks_of(parts, cut)))
     assume(mixed.result.status == "completed")
     for lane in LANES:
         alone = [part for part in parts if isinstance(part, dict) or part[0] == lane]
-        single = await outcome(pipeline, Tape(chunks_of(alone, uncut)))
+        single = await _guarded(pipeline, Tape(chunks_of(alone, uncut)))
         assert _lane_of(single.read, lane) == _lane_of(mixed.read, lane)
 
 
@@ -217,11 +251,11 @@ async def streams_do_not_mix(subject: Subject, data: st.DataObject) -> None:
     """State is born with a stream: streams side by side do what each does alone, and so does a later one."""
     scripts = [chunks_of(data.draw(passages(subject.texts)), data.draw(cuttings)) for _ in range(2)]
     pipeline = Pipeline(subject.make())
-    alone = [await outcome(Pipeline(subject.make()), Tape(script)) for script in scripts]
+    alone = [await _guarded(Pipeline(subject.make()), Tape(script)) for script in scripts]
     together: dict[int, Outcome] = {}
 
     async def guard(place: int) -> None:
-        together[place] = await outcome(pipeline, Tape(scripts[place]))
+        together[place] = await _guarded(pipeline, Tape(scripts[place]))
 
     async with anyio.create_task_group() as tasks:
         for place in range(len(scripts)):
@@ -234,6 +268,7 @@ Property: TypeAlias = Callable[[Subject, st.DataObject], Awaitable[None]]
 CONTRACT: Final[Mapping[str, Property]] = {
     check.__name__: check
     for check in (
+        what_is_looked_for_is_found,
         cutting_does_not_matter,
         nothing_leaves_undecided,
         clean_text_passes,

@@ -1,7 +1,9 @@
 """One growing text of a stream: what is decided of it, what is held, what has been found."""
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Final
 
 from guardrails.processor import Finding
@@ -34,7 +36,7 @@ class Channel:
         self._text, self._base, self._half = "", 0, ""
         self._found: list[Found] = []
         self._edits: deque[Edit] = deque()
-        self._covered = 0
+        self._covered, self._decided = 0, 0
         self.end, self.settled = 0, 0
         self.refusal: tuple[Found, ...] = ()
 
@@ -117,18 +119,23 @@ class Channel:
         settled = self._base + len(self._text)
         for reader in self._readers:
             settled = min(settled, reader.settled)
+        if settled == self._decided or self.refusal:
+            return  # what has been found since lies beyond it
+        self._decided = settled
         if not self._found:
             self.settled = settled
             return
         self._found = in_order(self._found)
         self._settle_clusters(settled)
-        self._found = [one for one in self._found if one.start >= self.settled]
+        done = bisect_left(self._found, self.settled, key=lambda one: one.start)
+        del self._found[:done]
 
     def _settle_clusters(self, settled: int) -> None:
         """Turn clusters that are decided as a whole into edits; a refusing one ends what is settled."""
         edits: list[Edit] = []
-        merging = [one for one in self._found if one.finding.strategy != "warn"]
-        for cluster in clusters(merging):
+        for cluster in clusters(one for one in self._found if one.finding.strategy != "warn"):
+            if cluster[0].start >= settled:
+                break
             start, end = cluster[0].start, max(one.end for one in cluster)
             refusing = next((one for one in cluster if one.finding.strategy == "block"), None)
             # No reader that is past its start can still find anything that refuses earlier.
@@ -143,7 +150,7 @@ class Channel:
         self.settled = settled
         edits += [
             Edit(one.start, one.start, None, (one.finding,))
-            for one in self._found
-            if one.finding.strategy == "warn" and one.start < settled
+            for one in takewhile(lambda one: one.start < settled, self._found)
+            if one.finding.strategy == "warn"
         ]
         self._edits.extend(sorted(edits, key=lambda change: change.start))

@@ -20,6 +20,7 @@ class Found:
     Attributes:
         finding: what is reported; its offsets are those of the original text.
         order: place of its processor in the group.
+        rank: place among the things that the processor looks for apart from one another.
         replacement: the placeholder under `redact`; None gives the label in brackets.
         key: the key of the processor under `hash`.
         limit: whether it stands for a bound that was reached, and not for something in the text.
@@ -30,6 +31,7 @@ class Found:
     replacement: str | None = None
     key: bytes | None = field(default=None, repr=False)
     limit: bool = False
+    rank: int = 0
 
     @property
     def start(self) -> int:
@@ -54,7 +56,7 @@ class Edit:
 
 def in_order(found: Iterable[Found]) -> list[Found]:
     """By place; those at one place the surest, then the longest, then the earliest processor first."""
-    return sorted(found, key=lambda f: (f.start, -f.finding.score, -f.end, f.order))
+    return sorted(found, key=lambda f: (f.start, -f.finding.score, -f.end, f.order, f.rank))
 
 
 def clusters(found: Iterable[Found]) -> Iterator[list[Found]]:
@@ -79,7 +81,7 @@ def edit(cluster: Sequence[Found], text: str) -> Edit:
         text: the original characters that they cover together.
     """
     strategy = max((one.finding.strategy for one in cluster), key=_STRENGTH.__getitem__)
-    namer = max(cluster, key=lambda f: (f.finding.score, f.end - f.start, -f.order, -f.start))
+    namer = max(cluster, key=lambda f: (f.finding.score, f.end - f.start, -f.order, -f.start, -f.rank))
     keys = [one.key for one in cluster if one.key is not None]
     return Edit(
         cluster[0].start,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import regex
 
@@ -17,7 +18,7 @@ class Pattern:
         label: what is found, in upper case as a rule (`CREDIT_CARD`).
         pattern: a regular expression of the `regex` module.
         code: a stable dotted name for programs (`pii.credit_card`).
-        flags: any of `a`, `i`, `m`, `s`, as in `(?ims)`.
+        flags: any of `i`, `m`, `s`, as in `(?ims)`; a scoped `a` is not what it seems in nested groups.
         verify: given a candidate, the length in characters of the prefix that is a match, 0 for none.
             It must depend on the candidate alone.
         score: how sure a match is, 0–1.
@@ -42,14 +43,21 @@ class Pattern:
 
     def __post_init__(self) -> None:
         """Check that it can be held."""
+        if set(self.flags) - set("ims"):
+            raise ValueError(f"the flags of {self.label} are {self.flags!r}; choose from i, m and s")
+        if self.strategy is not None and self.strategy not in get_args(Strategy):
+            choices = ", ".join(get_args(Strategy))
+            raise ValueError(f"the strategy of {self.label} is {self.strategy!r}; choose from {choices}")
         try:
             regex.compile(f"(?{self.flags}:{self.pattern})")
             if self.max_length is None:
                 exact_form(self.pattern, self.flags)
             else:
-                check_window(self.pattern)
+                check_window(self.pattern, self.max_length)
         except regex.error as error:
             raise ValueError(f"the pattern for {self.label} does not compile: {error}") from None
+        except RecursionError:
+            raise ValueError(f"the pattern for {self.label} is nested too deeply") from None
         except NotExactError as error:
             advice = (
                 "" if self.max_length else "; state max_length, the most it looks at, or write it without"

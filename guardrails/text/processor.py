@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
 
 import regex
-from pydantic import AfterValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from guardrails.processor import Processor, Run, Step, Strategy
 from guardrails.surfaces import SERVED, Surface
@@ -20,10 +20,11 @@ USER_SECONDS: Final = 1.0
 """Time limit of one search with patterns that nobody has measured."""
 
 
-def _served(surfaces: tuple[Surface, ...]) -> tuple[Surface, ...]:
-    for surface in surfaces:
+def _served(surfaces: Any) -> Any:
+    for surface in surfaces if isinstance(surfaces, list | tuple) else ():
         if surface not in SERVED:
-            raise ValueError(f"the surface {surface} is not guarded yet; choose from {', '.join(SERVED)}")
+            yet = " yet" if surface in get_args(Surface) else ""
+            raise ValueError(f"the surface {surface} is not guarded{yet}; choose from {', '.join(SERVED)}")
     return surfaces
 
 
@@ -41,6 +42,9 @@ class TextProcessor(Processor):
     normalised: ClassVar[bool] = True
     """Whether it reads the normalised view; False for guards that look for invisible characters."""
 
+    without_anything: ClassVar[str] = "it has neither `patterns` nor `detect`, so there is nothing to find"
+    """What is said of one that looks for nothing."""
+
     longest_segment: ClassVar[int] = 1000
     """Characters at which a segment is closed without a boundary."""
 
@@ -49,7 +53,7 @@ class TextProcessor(Processor):
     on_error: Literal["block", "pass"] = Field(
         default="block", description="What happens to text that the processor failed to look at."
     )
-    surfaces: Annotated[tuple[Surface, ...], AfterValidator(_served)] = Field(
+    surfaces: Annotated[tuple[Surface, ...], BeforeValidator(_served)] = Field(
         default=SERVED, min_length=1, description="Where it looks."
     )
     key_env: str | None = Field(
@@ -68,6 +72,7 @@ class TextProcessor(Processor):
     _joined: Joined | None = PrivateAttr(default=None)
     _windows: tuple[tuple[Pattern, Any], ...] = PrivateAttr(default=())
     _key: bytes | None = PrivateAttr(default=None)
+    _ready: bool = PrivateAttr(default=False)
 
     def patterns(self) -> Sequence[Pattern]:
         """What to look for, the first to match at a place winning."""
@@ -96,6 +101,8 @@ class TextProcessor(Processor):
 
     def member(self, run: Run, order: int) -> Member:
         """Itself as a member of a step that looks for several processors."""
+        if not self._ready:
+            raise RuntimeError("a processor that was made without validation cannot guard")
         return Member(
             run,
             order,
@@ -113,10 +120,10 @@ class TextProcessor(Processor):
             view = self._view()
             scan = PatternScan(self._joined, self.search_seconds, view.whole)
             readers.append(PatternReader(member, place, view, scan, self.max_hold))
-        for pattern, found in self._windows:
+        for rank, (pattern, found) in enumerate(self._windows, 1):
             view = self._view()
             window = WindowScan(pattern, found, self.search_seconds, view.whole)
-            readers.append(PatternReader(member, place, view, window, self.max_hold))
+            readers.append(PatternReader(member, place, view, window, self.max_hold, rank))
         if self.waits:
             readers.append(DetectReader(member, place, self._view(), self.detect, self.longest_segment))
         return readers
@@ -128,6 +135,8 @@ class TextProcessor(Processor):
     def _prepared(self) -> Self:
         """Compile the patterns and fetch the key, so that what is wrong shows before the first chunk."""
         patterns = self.patterns()
+        if not patterns and not self.waits:
+            raise ValueError(self.without_anything)
         exact = [pattern for pattern in patterns if pattern.max_length is None]
         self._joined = Joined(exact) if exact else None
         self._windows = tuple(
@@ -148,6 +157,7 @@ class TextProcessor(Processor):
             self._key = self._fetch_key()
         elif self.key_env is not None:
             raise ValueError("key_env: only the strategy `hash` uses a key")
+        self._ready = True
         return self
 
     def _fetch_key(self) -> bytes:

@@ -3,7 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from guardrails.processor import Check
@@ -61,13 +61,20 @@ class PatternReader:
         view: how the text is read.
         scan: what finds them.
         max_hold: characters at which text that is still undecided blocks.
+        rank: its place among the scans of the processor; of equal findings the first counts.
     """
 
-    def __init__(
-        self, member: Member, place: Place, view: View, scan: PatternScan | WindowScan, max_hold: int
+    def __init__(  # noqa: PLR0913, PLR0917 - what a reader is made of
+        self,
+        member: Member,
+        place: Place,
+        view: View,
+        scan: PatternScan | WindowScan,
+        max_hold: int,
+        rank: int = 0,
     ) -> None:
         self.member, self._place, self._view, self._scan = member, place, view, scan
-        self._max_hold = max_hold
+        self._max_hold, self._rank = max_hold, rank
         self._stopped = False
         self._taken = 0
         self.settled = 0
@@ -121,7 +128,8 @@ class PatternReader:
 
     def _found(self, span: Span) -> Found:
         what, where = span.pattern, self._view.span(span.start, span.end)
-        return self.member.found(what, self._place, where, what.strategy, what.replacement)
+        found = self.member.found(what, self._place, where, what.strategy, what.replacement)
+        return replace(found, rank=self._rank) if self._rank else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class TextStep:
     def _other(self, item: Item) -> Iterable[Item]:
         if not self._queue:
             return (item,)
-        size = len(repr(item))
+        size = min(len(repr(item)), self._max_waiting // 4)  # no single chunk, such as an image, fills it
         self._waiting += size
         self._queue.append(_Held(item, None, 0, size))
         return self._drain()

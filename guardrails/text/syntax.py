@@ -24,7 +24,7 @@ _HEX_ESCAPES: Final = {"x": 2, "u": 4, "U": 8}
 _REPEAT: Final = regex.compile(r"[*+?]|\{(?:(\d+)(,)?(\d+)?|,(\d+))\}")
 _NAMED_CLASS: Final = regex.compile(r"\[:\^?\w+:\]")
 _OUT_OF_REACH: Final = regex.compile(r"\\(?P<escape>[\s\S])|\(\?(?P<flags>[a-zA-Z0-9]*)(?:-[a-zA-Z]+)?[:)]")
-_LEADING_FLAGS: Final = regex.compile(r"\(\?([aims]+)\)")
+_LEADING_FLAGS: Final = regex.compile(r"\(\?([ims]+)\)")
 _GROUP: Final = regex.compile(r"\((?:\?:|\?P?<[A-Za-z_]\w*>)?(?!\?)")
 _END: Final = r"(?![\s\S])"
 _TESTS: Final = {
@@ -88,7 +88,7 @@ def exact_form(pattern: str, flags: str = "") -> ExactForm:
 
     Args:
         pattern: a regular expression of the `regex` module that compiles.
-        flags: any of `a`, `i`, `m`, `s`.
+        flags: any of `i`, `m`, `s`.
 
     Raises:
         NotExactError: it has a construct whose hold-back is not exact, or can match nothing.
@@ -102,8 +102,10 @@ def exact_form(pattern: str, flags: str = "") -> ExactForm:
     return ExactForm(pattern, part.touching, "".join(sorted(set(flags))), part.first)
 
 
-def check_window(pattern: str) -> None:
+def check_window(pattern: str, length: int) -> None:
     """Refuse what no window can hold: a search that runs backwards, or that moves its own beginning.
+
+    So is a window that is too small for any match, as far as that can be told.
 
     Raises:
         NotExactError: it has one.
@@ -113,6 +115,12 @@ def check_window(pattern: str) -> None:
             raise NotExactError(f"it has `{token[0]}`, which no `max_length` can hold")
         if "r" in (token["flags"] or ""):
             raise NotExactError("it has a reverse search, which no `max_length` can hold")
+    try:
+        least = _Reader(pattern, multiline=False).whole().least
+    except NotExactError:
+        return
+    if least > length:
+        raise NotExactError(f"a match has at least {least} characters, more than its max_length of {length}")
 
 
 def joined(forms: Sequence[ExactForm]) -> tuple[str, str]:

@@ -23,6 +23,8 @@ def fold(char: str) -> str:
     form = unicodedata.normalize("NFKC", char)
     if _DASH.fullmatch(form):
         return "-"
+    if unicodedata.decomposition(char).startswith(("<super>", "<sub>")):
+        return char  # the mark of a footnote is no part of the number before it
     return " " if _SPACE.fullmatch(form) else form
 
 

@@ -11,7 +11,7 @@ import regex
 
 from guardrails import Parallel, Pipeline, Processor
 from guardrails.testing import Outcome, Patterns, SlowWords, cuts
-from processors.regex import Regex
+from processors.regex import Regex, Rule
 from tests.text.streams import (
     cause,
     code,
@@ -442,3 +442,9 @@ def test_a_stated_length_must_fit_into_what_may_be_held() -> None:
     """A `max_length` that reaches `max_hold` would block clean text, and is an error."""
     with pytest.raises(ValueError, match="max_hold: it must be more than every max_length"):
         rule(r"a++b", max_length=16_384)
+
+
+def test_equal_finds_are_told_apart_by_their_rules_not_by_time() -> None:
+    """Where an exact rule and one with a stated length find the same, the former counts in every cutting."""
+    rules = (Rule(name="exact", pattern="abc(?! [a-z]{5})"), Rule(name="window", pattern="abc", max_length=3))
+    assert same("zz abc def ghi", lambda: Regex(rules=rules)).result.text == "zz [EXACT] def ghi"

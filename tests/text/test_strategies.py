@@ -4,7 +4,9 @@ import hashlib
 import hmac
 import json
 import logging
+import pickle
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, Final
 
 import anyio
@@ -433,3 +435,23 @@ def test_a_pattern_whose_own_check_fails_blocks_in_its_name() -> None:
     passing = anyio.run(Pipeline([Verified(on_error="pass")]).run, source)
     assert (passing.status, passing.text) == ("completed", "x ab cdefgh")
     assert anyio.run(Pipeline([Verified(boom=False)]).run, source).text == "x [AB] cdefgh"
+
+
+def test_a_copy_guards_with_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copied, pickled or changed, a processor does what its settings say, and takes no key along."""
+    monkeypatch.setenv("GUARD_KEY", "very-private-key")
+    first = Patterns(find="abc", strategy="hash", key_env="GUARD_KEY")
+    assert b"very-private" not in pickle.dumps(first)
+    for copy in (pickle.loads(pickle.dumps(first)), deepcopy(first), first.model_copy()):  # noqa: S301 - ours
+        assert copy.model_dump() == first.model_dump()
+        assert guard("abc", copy).result.text == guard("abc", first).result.text
+    other = first.model_copy(update={"find": "xyz"})
+    assert guard("abc xyz", other).result.text.startswith("abc [FOUND:")
+    with pytest.raises(ValueError, match="strategy"):
+        first.model_copy(update={"strategy": "censor"})
+
+
+def test_what_was_not_validated_does_not_guard() -> None:
+    """A processor made around its validation blocks instead of letting everything pass."""
+    unchecked = Patterns.model_construct(id="unchecked", find="abc")
+    assert guard("abc", unchecked).result.status == "blocked"
