@@ -15,16 +15,17 @@ from guardrails import Chunk, Finding, Result, dump_chunk, load_pipeline, parse_
 
 EXAMPLES: Final = Path(__file__).parent
 STREAMS: Final = {
+    "private": "invented private data, then a key",
     "plain": "a plain text, as an agent sent it",
     "reasoning": "a text after some reasoning",
-    "tool_call": "two texts, with a streamed tool call between them",
-    "private": "invented private data, then a key",
+    "tool_call": "a streamed tool call, whose arguments nothing guards yet",
 }
 WIDTH: Final = 92
 MARGIN: Final = 10
 INTRODUCTION: Final = """\
 Four streams go through the pipeline of examples/guard.yaml: private data is redacted, and a key ends
-the stream. A bar stands where one delta ends and the next one begins."""
+the stream. A bar stands where one delta ends and the next one begins. What is held has been taken in
+and not let out yet; it is counted each time the next chunk is asked for."""
 
 
 def main() -> None:
@@ -59,9 +60,7 @@ async def show(path: Path) -> None:
     section("out", ["every chunk as it came"] if given == taken else texts(given))
     section("found", [told(finding) for finding in found] or ["nothing"])
     section("ended", [ending(chunks.result), *unread(path, len(taken))])
-    section(
-        "held", [f"{max(held)} characters at most, {mean(held):.1f} on average when a chunk was asked for"]
-    )
+    section("held", [f"{max(held)} characters at most, {mean(held):.1f} on average"])
 
 
 def pieces(chunks: Iterable[Chunk]) -> dict[tuple[str, str], list[str]]:

@@ -35,6 +35,14 @@ MAX_DEPTH: Final = 50
 MAX_VALUES: Final = 100_000
 """How many values a file may stand for, aliases followed: a short file can stand for billions."""
 
+_ADVICE: Final = {
+    "'\\t'": "; indent with spaces, YAML takes no tabs",
+    "unknown escape character": "; put patterns in single quotes, which take them as they are",
+    "expected <block end>": "; a text with brackets or braces, such as a pattern, needs single quotes",
+    "expected '<document start>'": "; is this a configuration, or a file of chunks?",
+}
+"""What people mostly meant where the parser stumbles, by a part of what it says."""
+
 Place: TypeAlias = tuple[int, int]
 """Line and column, counted from 1."""
 
@@ -125,8 +133,9 @@ def _read_text(path: str) -> str:
 def _syntax_error(error: MarkedYAMLError) -> YamlError:
     mark = error.problem_mark or error.context_mark
     words = ": ".join(part for part in (error.context, error.problem) if part)
+    advice = next((said for sign, said in _ADVICE.items() if sign in words), "")
     return YamlError(
-        f"this is no YAML: {_one_line(words)}", (mark.line + 1, mark.column + 1) if mark else None
+        f"this is no YAML: {_one_line(words)}{advice}", (mark.line + 1, mark.column + 1) if mark else None
     )
 
 

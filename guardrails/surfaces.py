@@ -38,12 +38,13 @@ def _continues(first: Delta, second: Delta) -> bool:
         first.payload.id == second.payload.id
         and first.run_id == second.run_id
         and first.from_ == second.from_
-        and _plain(first)
-        and _plain(second)
+        and plain(first)
+        and plain(second)
     )
 
 
-def _plain(delta: Delta) -> bool:
+def plain(delta: Delta) -> bool:
+    """Whether a delta carries nothing beside its text."""
     payload = delta.payload
     return (
         payload.provider_metadata is None

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from guardrails.chunks import StepFinish, with_text
 from guardrails.processor import END, WAKE, Finding, Item, Report
-from guardrails.surfaces import CLOSINGS, DELTAS, Closing, Delta, Surface, joinable
+from guardrails.surfaces import CLOSINGS, DELTAS, Closing, Delta, Surface, joinable, plain
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.member import Member, Place
@@ -18,13 +18,14 @@ MOST_TEXTS: Final = 1024
 class _Held:
     """A run of text of one channel in the queue; or another item, which has no channel; or a refusal."""
 
-    __slots__ = ("channel", "end", "item", "refusal", "start", "whole")
+    __slots__ = ("beside", "channel", "end", "item", "refusal", "start", "whole")
 
     def __init__(
         self, item: Item, channel: Channel | None, start: int, end: int, refusal: Found | None = None
     ) -> None:
         self.item, self.channel, self.start, self.end = item, channel, start, end
         self.refusal = refusal
+        self.beside = 0
         # Whether it is still one delta of which nothing has left.
         self.whole = True
 
@@ -78,7 +79,11 @@ class TextStep:
         if last is not None and last.channel is channel and joinable(last.item, delta):
             last.item, last.end, last.whole = delta, channel.end, False
         else:
-            self._queue.append(_Held(delta, channel, start, channel.end))
+            held = _Held(delta, channel, start, channel.end)
+            # An entry costs memory even if its text is empty, and so does what a delta carries beside it.
+            held.beside = 1 if plain(delta) else len(repr(delta))
+            self._waiting += held.beside
+            self._queue.append(held)
         return self._drain()
 
     def _close(self, keys: Iterable[tuple[str, str]]) -> None:
@@ -109,6 +114,7 @@ class TextStep:
                 self._release(head, head.channel, out)
                 if head.start < head.end:
                     return self._wait(out, head, head.channel)
+                self._waiting -= head.beside
             self._queue.popleft()
         self._record.full = False
         return out
@@ -116,18 +122,22 @@ class TextStep:
     def _release(self, head: _Held, channel: Channel, out: list[Item]) -> None:
         delta: Delta = head.item  # type: ignore[assignment]  # what stands in a channel is a delta
         stop = min(head.end, channel.settled)
-        if stop <= head.start:
-            if head.start == head.end and not delta.payload.text:
-                out.append(delta)
-            return
-        parts = channel.release(head.start, stop)
-        self._waiting -= stop - head.start
-        head.start = stop
-        if head.whole and parts == [delta.payload.text]:
+        parts: list[str | Finding] = []
+        if stop > head.start:
+            parts = channel.release(head.start, stop)
+            self._waiting -= stop - head.start
+            head.start = stop
+        done = head.start == head.end
+        if head.whole and done and parts == ([delta.payload.text] if delta.payload.text else []):
             out.append(delta)
             return
-        head.whole = False
         out += [Report(part) if isinstance(part, Finding) else with_text(delta, part) for part in parts]
+        if any(isinstance(part, str) for part in parts):
+            head.whole = False
+        elif done and head.whole and not plain(delta):
+            out.append(
+                with_text(delta, "")
+            )  # its text has left with an earlier piece; what else it carries has not
 
     def _wait(self, out: list[Item], head: _Held, channel: Channel) -> Iterable[Item]:
         """The front is undecided, or refused. What waits for a check is bounded by reading no more."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from guardrails import Chunk, Parallel, Pipeline, Processor
+from guardrails import Chunk, Parallel, Pipeline, Processor, dump_chunk
 from guardrails.chunks import TextDelta
 from guardrails.testing import Idle, Outcome, Patterns, SlowWords, Tape, cuts, outcome
 from tests.text.streams import chunk, delta, end, guard, guard_chunks, joined_text, note, start, texts_in
@@ -340,3 +340,38 @@ def test_findings_are_in_the_order_of_the_stream() -> None:
     assert [found.processor_id for found in slow_first.result.findings] == ["words", "quoted"] * 2
     slow_last = guard("bad <a> bad <b> ", quoted(), words())
     assert [found.processor_id for found in slow_last.result.findings] == ["words", "quoted"] * 2
+
+
+def test_what_a_delta_carries_beside_its_text_is_not_lost() -> None:
+    """A delta whose text has left with an earlier piece, or was cut away, still brings its metadata."""
+    metadata = {"provider": {"signature": "kept"}}
+    source = [
+        {"type": "text-delta", "payload": {"id": "t", "text": "mail jane@exa"}},
+        {"type": "text-delta", "payload": {"id": "t", "text": "mple.com", "providerMetadata": metadata}},
+        {"type": "text-delta", "payload": {"id": "t", "text": " ok"}},
+    ]
+    processor = Patterns(find=r"[a-z]+@[a-z]+\.com")
+
+    async def read() -> list[dict[str, Any]]:
+        async with Pipeline([processor]).stream(source) as chunks:
+            return [dump_chunk(one)["payload"] async for one in chunks]
+
+    payloads = anyio.run(read)
+    assert "".join(payload["text"] for payload in payloads) == "mail [FOUND] ok"
+    assert [payload["providerMetadata"] for payload in payloads if "providerMetadata" in payload] == [
+        metadata
+    ]
+
+
+@pytest.mark.parametrize("beside", [{}, {"providerMetadata": {"provider": {"blob": "x" * 2_000}}}])
+def test_empty_deltas_behind_held_text_are_bounded(beside: dict[str, Any]) -> None:
+    """Deltas without text cost memory too, and so does what they carry."""
+    held = {"type": "text-delta", "payload": {"id": "t", "text": "4111"}}
+    empty = [
+        {"type": "text-delta", "payload": {"id": str(number % 2), "text": "", **beside}}
+        for number in range(40_000)
+    ]
+    processor = Patterns(find=r"\d{16}", max_hold=1_000, max_waiting=30_000)
+    result = anyio.run(Pipeline([processor]).run, [held, *empty])
+    assert result.tripwire is not None
+    assert result.tripwire.payload.metadata["code"] == "limit.waiting"
