@@ -23,23 +23,26 @@ from guardrails.text.pattern import Pattern
 # once, and must not be joined with the sentence before it.
 _LETTER: Final = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
 _ALNUM: Final = rf"{_LETTER}0-9"
-_START: Final = rf"(?<![{_ALNUM}])"
+_ACCENT: Final = r"\u0300-\u036f"  # `e\u0301` where the text was decomposed
+_START: Final = rf"(?<![{_ALNUM}{_ACCENT}])"
 
 # --- E-mail: RFC 5321 (4.5.3.1: local part at most 64, label at most 63), RFC 5322 (3.2.3, dot-atom),
 # RFC 6531 (non-ASCII addresses), RFC 5890 (`xn--`).
 _MARK: Final = r".+%&'_\-"  # what is likely between the letters; `=`, `/`, `|`, `*` more often stand around
-_ATOM: Final = rf"[{_ALNUM}]{{1,64}}"
+_ATOM: Final = rf"[{_ALNUM}][{_ALNUM}{_ACCENT}]{{0,63}}"
 _JOINT: Final = r"(?:[.+%&']|[_\-]{1,2})"  # not `...` or `----`: these lead from a word to an address
 _LOCAL_PART: Final = (
-    rf"(?=[{_ALNUM}][{_ALNUM}{_MARK}]{{0,63}}@){_ATOM}(?:{_JOINT}{_ATOM}){{0,31}}[+_\-]{{0,2}}"
+    rf"(?=[{_ALNUM}][{_ALNUM}{_ACCENT}{_MARK}]{{0,63}}@){_ATOM}(?:{_JOINT}{_ATOM}){{0,31}}[+_\-]{{0,2}}"
 )
-_DOMAIN_LABEL: Final = rf"[{_ALNUM}][{_ALNUM}\-]{{0,62}}"
-_TOP_LEVEL: Final = rf"(?:[xX][nN]--[a-zA-Z0-9\-]{{1,59}}|[{_LETTER}]{{2,63}})"
-_NOT_A_MAILBOX: Final = r"(?!(?:git|hg|svn)@)"  # `git@host.example:path` is where a repository is
-_NOT_A_FILE: Final = r"(?![1-4]x\.)"  # `icon@2x.png`
+_DOMAIN_LABEL: Final = rf"[{_ALNUM}][{_ALNUM}{_ACCENT}\-]{{0,62}}"
+_TOP_LEVEL: Final = rf"(?:[xX][nN]--[a-zA-Z0-9\-]{{1,59}}|[{_LETTER}][{_LETTER}{_ACCENT}]{{1,62}})"
+# `git@host.example:path` is where a repository is, `icon@2x.png` a file.
+_NOT_A_MAILBOX: Final = rf"(?!(?:git|hg|svn)@[{_ALNUM}.\-]{{1,253}}[:/][{_ALNUM}~/._])"
+_IMAGE: Final = r"(?:[pP][nN][gG]|[jJ][pP][eE]?[gG]|[wW][eE][bB][pP]|[gG][iI][fF]|[sS][vV][gG])"
+_NOT_A_FILE: Final = rf"(?![1-4]x\.{_IMAGE}(?![{_ALNUM}\-]|\.[{_ALNUM}]))"
 
 _EMAIL: Final = (
-    rf"{_START}(?<![{_ALNUM}][{_MARK}][_\-]?)"
+    rf"{_START}(?<![{_ALNUM}{_ACCENT}][{_MARK}][_\-]?)"
     rf"{_NOT_A_MAILBOX}{_LOCAL_PART}@{_NOT_A_FILE}(?:{_DOMAIN_LABEL}\.){{1,10}}{_TOP_LEVEL}"
 )
 
@@ -82,13 +85,14 @@ _LEAST_GROUP: Final = 3  # digits; a number in smaller groups (spelt out) must b
 _ISSUER_NUMBER: Final = (6, 8)  # digits, ISO/IEC 7812-1
 _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Express, Diners Club, Visa of 13
 
-# Digits in a row or in groups; or spelt out, singly or in pairs, and then no digit may follow. Not the
-# decimals of a number. `1796092179175` (a time in milliseconds) is no candidate: of the numbers that start
-# with 1 only the old JCB series are cards.
+# Digits in a row or in groups; or in groups with dots; or spelt out, singly or in pairs, and then no digit
+# may follow. Not the decimals of a number. `1796092179175` (a time in milliseconds) is no candidate: of the
+# numbers that start with 1 only the old JCB series are cards.
 _NO_MORE: Final = r"(?![ \-]?[0-9])"
 _CARD: Final = (
     rf"{_START}(?<![0-9]\.)"
-    r"(?:(?:[2-689][0-9]|18)[0-9](?:[ \-]?[0-9]){9,16}(?![0-9])"
+    r"(?:(?:[2-689][0-9]|18)[0-9](?:(?: {1,2}|-)?[0-9]){9,16}(?![0-9])"
+    r"|[2-689][0-9]{3}\.(?:[0-9]{4}(?:\.[0-9]{4}){1,3}|[0-9]{6}\.[0-9]{4,5})(?![0-9]|\.[0-9])"
     rf"|[2-689](?:[ \-][0-9]){{11,18}}{_NO_MORE}"
     rf"|[2-689][0-9](?:[ \-][0-9]{{2}}){{5,8}}(?:[ \-][0-9])?{_NO_MORE})"
 )
@@ -120,15 +124,20 @@ _IBAN_COUNTRIES: Final = MappingProxyType(
 _IBAN_LENGTHS: Final = MappingProxyType(
     {country: length for length, countries in _IBAN_COUNTRIES.items() for country in countries.split()}
 )
-_IBAN: Final = (
-    rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}(?:[ \-]?[A-Za-z0-9]){{11,30}}"  # at most 33, and one that may follow
-)
+# At most 33 characters, and one that may follow.
+_IBAN: Final = rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}(?:(?: {{1,2}}|-)?[A-Za-z0-9]){{11,30}}"
 
-# --- IP addresses: RFC 791; RFC 4291 (2.2, the text forms of IPv6). What stands after `version` or `==`, in
-# a longer dotted number or after a letter (`v1.2.3.4`) is a version, not an address.
+# --- IP addresses: RFC 791; RFC 4291 (2.2, the text forms of IPv6). What stands after `version`, `>=`
+# or `Chrome/`, in a longer dotted number or after a letter (`v1.2.3.4`) is a version, not an address.
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_VERSION: Final = (
+    r"[0-9]\.|==|[<>~]= ?|[Vv]ersion(?: |[\"']?[:=] ?[\"']?|\([\"']?)"
+    r"|(?:[Rr]elease|[Ss]ection|[Cc]hapter) |§ ?"
+    "|[ \n(\"'`,;]"
+    rf"[{_LETTER}]{{1,24}}/"  # a product, not `https://example.com/ip/203.0.113.77`
+)
 _IPV4: Final = (
-    rf"{_START}(?<![0-9]\.|==|[Vv]ersion |[Ss]ection )"
+    rf"{_START}(?=[0-9])(?<!{_VERSION})"
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?![0-9]|\.[0-9])"
 )
 _HEX: Final = r"[0-9A-Fa-f]"
@@ -140,23 +149,38 @@ _IPV6: Final = (
 
 # --- US social security number: area not 000, 666 or 9xx, group not 00, serial not 0000
 # (https://www.ssa.gov/employer/randomization.html). With spaces it looks like any three numbers, so that
-# no other number may stand beside it.
+# no other number may stand beside it; in one piece it must be announced.
 _AREA: Final = r"(?!000|666|9)[0-9]{3}"
 _GROUP: Final = r"(?!00)[0-9]{2}"
 _SERIAL: Final = r"(?!0000)[0-9]{4}"
+_IS: Final = r"(?: (?:is )?|[\"']?[:=#] ?[\"']?| #)"
+_SSN_WORD: Final = (
+    rf"(?<![a-zA-Z](?:SSN|ssn){_IS})"
+    rf"(?<=(?:SSN|ssn|[Ss]ocial [Ss]ecurity(?: [Nn]umber| [Nn]o\.?)?){_IS})"
+)
 _SSN: Final = (
     rf"{_START}(?=[0-8])"
     rf"(?:(?<![0-9][.\-]){_AREA}-{_GROUP}-{_SERIAL}(?![0-9]|[.\-][0-9])"
-    rf"|(?<![0-9)][ .\-]){_AREA} {_GROUP} {_SERIAL}(?![0-9]|[ .\-][0-9]))"
+    rf"|(?<![0-9)][ .\-]){_AREA} {_GROUP} {_SERIAL}(?![0-9]|[ .\-][0-9])"
+    rf"|{_SSN_WORD}{_AREA}{_GROUP}{_SERIAL}(?![0-9]|[.\-][0-9]))"
 )
 
 # --- Telephone numbers: ITU-T E.164 (at most 15 digits; `+` or `00` before the country code), the North
 # American Numbering Plan (https://www.nanpa.com: an area code starts with 2-9), ITU-T E.123 (national
-# notation: a trunk prefix 0). Ten digits in one piece are not taken for one.
+# notation: a trunk prefix 0). Ten digits in one piece are not taken for one
+# unless a word announces them, and neither are three groups with spaces: `450 650 1200 mm`.
 _EXTENSION: Final = r"(?:,? ?(?:[xX#]|[eE][xX][tT](?:\.|ension)?) ?[0-9]{1,6})?"
 _NOT_IN_A_NUMBER: Final = r"(?<![0-9][.\-])"
+_NOT_A_FIGURE: Final = r"(?<![Ff]ig(?:ure|\.)? )"  # `fig. 212-300-4000`
 _NOT_IN_A_ROW: Final = r"(?<![0-9)][ .\-])"
+_COLON: Final = r"(?: [Nn]umber)?(?:[.:]{1,2} ?| (?:is )?)"
+_ANNOUNCEMENT: Final = (
+    rf"(?<![a-zA-Z]tel{_COLON})"  # not `hotel`
+    rf"(?<=(?:[Pp]hone|[Tt]el|[Mm]obile|[Ff]ax|[Ww]hats[Aa]pp){_COLON}"
+    r"|[Cc]all me (?:on|at) )"
+)
 _INTERNATIONAL: Final = (
+    rf"(?:{_ANNOUNCEMENT}|(?!00(?:[ \-][0-9]{{2}}){{4}}))"  # `00 48 65 68 69 21` is bytes
     r"(?:\+|00[ \-]?(?=[1-9]))[1-9][0-9]{0,2}(?:[ .\-]?\([0-9]{1,4}\))?(?:[ ./\-]?[0-9]){4,14}"
     rf"{_EXTENSION}(?![0-9])"
 )
@@ -165,7 +189,7 @@ _NORTH_AMERICAN: Final = (
     rf"{_EXTENSION}(?![0-9]|[.\-][0-9])"
 )
 _NATIONAL: Final = (
-    r"(?:(?:1 )?[2-9][0-9]{2} [2-9][0-9]{2}[ \-][0-9]{4}"  # 212 555 0143
+    r"(?:(?:1 [2-9][0-9]{2} [2-9][0-9]{2}[ \-]|[2-9][0-9]{2} [2-9][0-9]{2}-)[0-9]{4}"  # 212 555-0143
     r"|0[1-9](?:\.[0-9]{2}){4}"  # 01.23.45.67.89, France
     r"|0[1-9][0-9]{0,3}(?:(?: [0-9]{2,8}){1,4}|(?:-[0-9]{2,8}){1,4})"  # 020 7946 0958, 03-1234-5678
     r"|\(0[1-9][0-9]{0,3}\) ?[0-9]{2,8}(?:[ \-][0-9]{2,8}){0,3})"  # (030) 1234567
@@ -173,24 +197,28 @@ _NATIONAL: Final = (
 )
 # A number behind a word that announces it may be short and grouped in any way.
 _ANNOUNCED: Final = (
-    r"(?<=(?:[Pp]hone|[Tt]el|[Mm]obile|[Ff]ax|[Ww]hats[Aa]pp)(?:[.:]{1,2} ?| )|[Cc]all me (?:on|at) )"
-    r"(?:\([0-9]{2,4}\) ?)?[0-9]{2,5}(?:[ \-][0-9]{2,7}){1,4}(?![0-9]|[.:\-][0-9])"
+    rf"{_ANNOUNCEMENT}(?:[0-9]{{7,13}}|(?:\([0-9]{{2,4}}\) ?)?[0-9]{{2,5}}(?:[ \-][0-9]{{2,7}}){{1,4}})"
+    rf"(?![0-9]|[.:\-][0-9])"
 )
 _PHONE: Final = (
-    rf"{_START}(?=[0-9(+])(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NORTH_AMERICAN}"
+    rf"{_START}(?=[0-9(+])(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NOT_A_FIGURE}{_NORTH_AMERICAN}"
     rf"|{_NOT_IN_A_ROW}{_NATIONAL}|{_ANNOUNCED})"
 )
 _NORTH_AMERICAN_DIGITS: Final = 11  # with the country code 1
 _USUAL_DIGITS: Final = 13  # no country's own numbers are usually longer, country code included
 _LEAST_DIGITS: Final = 7
-_NATIONAL_DIGITS: Final = 12  # with the trunk prefix
+_NATIONAL_DIGITS: Final = 12  # in groups, with the trunk prefix
 _LEAST_DIGITS_WITH_TRUNK_PREFIX: Final = 9  # a date has 8
 _LEAST_DIGITS_IN_ONE_PIECE: Final = 9  # `+1234567` is rather a difference
+_DOUBLE_ZERO_IN_ONE_PIECE: Final = range(11, 16)  # digits, the zeros included
 _NO_SEPARATORS: Final = MappingProxyType(dict.fromkeys(map(ord, " -./()+")))
+_SEPARATOR: Final = regex.compile(r" {1,2}|[.\-]")
 _ROUND_SUM: Final = regex.compile(r"\+[0-9]{1,3}(?:[ .][0-9]{3}){0,3}[ .]000")
 _DATE: Final = regex.compile(
     r"(?:(?:19|20)[0-9]{2}[ \-][0-9]{2}|[0-9]{2}[ \-][0-9]{2}[ \-](?:19|20)[0-9]{2})(?![0-9]).{0,20}"
+    r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 )
+_TIMES: Final = regex.compile(r"(?:(?:[01][0-9]|2[0-3])[03]0[ \-]?){3,}")  # 0800-1200-1600
 
 
 def _digits(text: str) -> str:
@@ -209,7 +237,7 @@ def _luhn(digits: str) -> bool:
 
 def _printed_like_a_card(number: str, *, whole: bool) -> bool:
     """Tell whether the digits are grouped as on a card, and not as numbers that merely follow each other."""
-    groups = tuple(map(len, number.replace("-", " ").split(" ")))
+    groups = tuple(map(len, _SEPARATOR.split(number)))
     size, last = groups[0], groups[-1]
     if len(groups) == 1 or groups in _PRINTED_GROUPS:
         return True
@@ -245,8 +273,8 @@ def iban_length(candidate: str) -> int:
 
 
 def ipv4_length(candidate: str) -> int:
-    """Return the whole length, or 0 for this host and its loopback: they are nobody's (RFC 1122, 3.2.1.3)."""
-    return 0 if candidate == "0.0.0.0" or candidate.startswith("127.") else len(candidate)  # noqa: S104
+    """Return the whole length, or 0 for `1.0.0.0`, a version, and what is nobody's (RFC 1122, 3.2.1.3)."""
+    return 0 if candidate.endswith(".0.0.0") or candidate.startswith("127.") else len(candidate)
 
 
 def ipv6_length(candidate: str) -> int:
@@ -260,7 +288,7 @@ def ipv6_length(candidate: str) -> int:
 
 
 def _addresses_something(address: str) -> bool:
-    """Exclude names in scopes (`add::face`), slices (`1::2`) and hardware addresses of eight bytes."""
+    """Exclude names in scopes (`add::face`), slices (`1::2`, `::1`) and hardware addresses of eight bytes."""
     groups = address.split(":")
     if not any(map(str.isdigit, address)):
         return False
@@ -268,7 +296,7 @@ def _addresses_something(address: str) -> bool:
         return max(map(len, groups)) > 2  # noqa: PLR2004 - a byte has two digits
     known = ("::ffff:", "64:ff9b:", "100::")  # RFC 4291 (2.5.5.2), RFC 6052, RFC 6666
     # Every other network that is in use starts with four digits: 2000::/3, fc00::/7, fe80::/10, ff00::/8.
-    return address == "::1" or len(groups[0]) == 4 or address.lower().startswith(known)  # noqa: PLR2004
+    return len(groups[0]) == 4 or address.lower().startswith(known)  # noqa: PLR2004
 
 
 def phone_length(candidate: str) -> int:
@@ -284,7 +312,8 @@ def _international_length(number: str) -> int:
     if _ROUND_SUM.fullmatch(number):
         return 0
     if number.lstrip("+").isdigit():
-        fits = number.startswith("+") and len(number) > _LEAST_DIGITS_IN_ONE_PIECE
+        plus = number.startswith("+")
+        fits = len(number) > _LEAST_DIGITS_IN_ONE_PIECE if plus else len(number) in _DOUBLE_ZERO_IN_ONE_PIECE
         return len(number) if fits and _is_international(number) else 0
     group_ends = (end for end in reversed(_ends(number)) if not number[end : end + 1].isdigit())
     return next((end for end in group_ends if _is_international(number[:end])), 0)
@@ -301,13 +330,16 @@ def _national_length(number: str) -> int:
     """The whole length unless there are too few or too many digits, or they are a date or a series."""
     digits = len(_digits(number))
     least = _LEAST_DIGITS_WITH_TRUNK_PREFIX if number.lstrip("(").startswith("0") else _LEAST_DIGITS
-    if not least <= digits <= _NATIONAL_DIGITS or _DATE.fullmatch(number) or _is_series(number):
+    most = _USUAL_DIGITS if number.isdigit() else _NATIONAL_DIGITS
+    if not least <= digits <= most or _DATE.fullmatch(number) or _is_series(number):
         return 0
     return len(number)
 
 
 def _is_series(number: str) -> bool:
-    """Tell whether these are three sizes, each twice the one before, or three round figures."""
+    """Tell whether these are three sizes, each twice the one before, three round figures, or times."""
+    if _TIMES.fullmatch(number):
+        return True
     figures = [int(figure) for figure in number.split(" ") if figure.isdigit()]
     if len(figures) != 3:  # noqa: PLR2004
         return False

@@ -81,7 +81,7 @@ class TextStep:
         else:
             held = _Held(delta, channel, start, channel.end)
             # An entry costs memory even if its text is empty, and so does what a delta carries beside it.
-            held.beside = 1 if plain(delta) else len(repr(delta))
+            held.beside = int(not payload.text) if plain(delta) else len(repr(delta))
             self._waiting += held.beside
             self._queue.append(held)
         return self._drain()

@@ -203,6 +203,10 @@ def test_never_matches_nothing(pattern: Pattern, text: str) -> None:
         pytest.param("⟦123-45-6789@example.com⟧ ⟦4111111111111111@example.com⟧", id="digits as local part"),
         pytest.param("**⟦ilse_v@example.com⟧** _⟦bo@example.com⟧_ |⟦kim@163.com⟧|", id="in Markdown"),
         pytest.param("⟦" + "a" * 64 + "@example.com⟧", id="longest local part"),
+        pytest.param("⟦jose\u0301@example.com⟧ ⟦rene\u0301.dupont@example.fr⟧", id="decomposed"),
+        pytest.param("⟦ilse@cafe\u0301.example⟧ ⟦ilse@example.cafe\u0301⟧", id="decomposed domain"),
+        pytest.param("⟦info@1x.com⟧ ⟦jane@2x.de⟧ ⟦a@2x.png.example⟧", id="domain like a size"),
+        pytest.param("⟦hg@company.com⟧, ⟦git@company.com⟧. ⟦git@company.com⟧: ask", id="mailbox of a tool"),
     ],
 )
 def test_email_address(text: str) -> None:
@@ -217,8 +221,11 @@ def test_email_address(text: str) -> None:
         pytest.param("ssh user@host or deploy@localhost:/srv", id="host without a dot"),
         pytest.param("npm install left-pad@1.3.0 @types/node@20.11.5", id="package version"),
         pytest.param("git clone git@github.com:octo/repo.git", id="repository"),
+        pytest.param("ssh://git@git.example.com/octo hg@example.com:x svn@a-b.example:~c", id="repositories"),
         pytest.param("@media @app.route('/') A @ B.T", id="decorator"),
         pytest.param("logo icon@2x.png", id="file name"),
+        pytest.param("a@1x.jpg b@2x.jpeg c@3x.webp d@2x.gif e@4x.svg f@2x.PNG", id="file names"),
+        pytest.param("\u0301@example.com a.\u0301@example.com ilse@\u0301.example", id="only an accent"),
         pytest.param("a..@example.com, @example.com", id="no local part"),
         pytest.param("a" * 65 + "@example.com", id="local part too long"),
     ],
@@ -265,6 +272,8 @@ def test_credit_card(number: str, separator: str) -> None:
         pytest.param("⟦41 11 11 11 11 11 11 11⟧", id="pairs"),
         pytest.param("No.⟦4111111111111111⟧", id="after a full stop"),
         pytest.param("⟦4111-1111 1111-1111⟧", id="mixed separators"),
+        pytest.param("⟦4111.1111.1111.1111⟧. ⟦3782.822463.10005⟧", id="dots"),
+        pytest.param("⟦4111  1111  1111  1111⟧  12/29", id="two spaces"),
     ],
 )
 def test_credit_card_as_written(text: str) -> None:
@@ -285,6 +294,9 @@ def test_credit_card_as_written(text: str) -> None:
         pytest.param("4096 8192 16384 32768", id="sizes"),
         pytest.param("45395781220455181234567", id="longer number"),
         pytest.param("411 11111 1111 1 111", id="unlikely groups"),
+        pytest.param("4111.111111111111 411111.1111111111 41.11.11.11.11.11.11.11", id="decimals in groups"),
+        pytest.param("4111.1111.1111.1112 4111.1111.1111.1111.1", id="dots, near"),
+        pytest.param("4111  1111  1111  1112 4111   1111   1111   1111", id="spaces, near"),
     ],
 )
 def test_not_a_credit_card(text: str) -> None:
@@ -314,7 +326,8 @@ IBANS = {
 @pytest.mark.parametrize("code", IBANS.values(), ids=IBANS.keys())
 def test_iban_code(code: str) -> None:
     """An IBAN is found in groups or not, in either case, and ends at its country's length."""
-    for written in (code, code.lower(), grouped(code), grouped(code, separator="-")):
+    spaced = grouped(code).replace(" ", "  ", 1)
+    for written in (code, code.lower(), grouped(code), grouped(code, separator="-"), spaced):
         for text in (f"to {written}.", f"账号{written}。", f"({written})", f"{written} is it, thank you"):
             assert found(text) == [("IBAN_CODE", written)]
 
@@ -323,7 +336,15 @@ def test_iban_code(code: str) -> None:
 def test_not_an_iban_code(code: str) -> None:
     """With another check digit, one character more or fewer or another country it is none."""
     other = code[:3] + str((int(code[3]) + 1) % 10) + code[4:]
-    for text in (other, f"{code}0", f"0{code}", f"{code}x", code[:-1], "ZZ" + code[2:]):
+    for text in (
+        other,
+        f"{code}0",
+        f"0{code}",
+        f"{code}x",
+        code[:-1],
+        "ZZ" + code[2:],
+        grouped(code, separator="   "),
+    ):
         assert "IBAN_CODE" not in labels(text)
 
 
@@ -337,9 +358,16 @@ def test_not_an_iban_code(code: str) -> None:
         pytest.param("⟦001-212-555-0143⟧, ⟦0044 20 7946 0958⟧", id="double zero"),
         pytest.param("⟦(212) 555-0143⟧ ⟦(212)555-0143⟧", id="area code in brackets"),
         pytest.param("⟦212-555-0143⟧/⟦212.555.0143x459⟧", id="dashes and dots"),
-        pytest.param("⟦1-800-555-0199⟧; ⟦212 555 0143⟧", id="leading 1, spaces"),
+        pytest.param("⟦1-800-555-0199⟧; ⟦1 212 555 0143⟧, ⟦212 555-0143⟧", id="leading 1, spaces"),
         pytest.param("⟦01.23.45.67.89⟧ or ⟦020 7946 0958⟧, ⟦(030) 1234567⟧", id="national"),
         pytest.param("Phone: ⟦555 0143⟧. Call me on ⟦9472 7916⟧", id="announced"),
+        pytest.param(
+            "Phone: ⟦2125550143⟧, Tel: ⟦01711234567⟧ Mobile: ⟦07911123456⟧", id="announced, one piece"
+        ),
+        pytest.param("call me at ⟦2125550143⟧. Phone number is ⟦5550143⟧", id="announced in a sentence"),
+        pytest.param("Fax ⟦8613800138000⟧ Tel. ⟦212 555 0143⟧", id="announced, 13 digits or spaces"),
+        pytest.param("⟦0033612345678⟧ 电话⟦008613800138000⟧ ⟦00493012345⟧", id="double zero, one piece"),
+        pytest.param("⟦00 33 6 12 34 56 78⟧ Tel: ⟦00 49 30 90 18 20⟧", id="double zero, pairs"),
         pytest.param("电话⟦+86 138 0013 8000⟧。手机⟦212-555-0143⟧", id="next to Chinese"),
         pytest.param("⟦+1 212 555 0143⟧ 203 rooms", id="number behind"),
         pytest.param("⟦+46 8 123 456 78⟧ 2024", id="year behind"),
@@ -369,6 +397,14 @@ def test_phone_number(text: str) -> None:
         pytest.param("ports 49152-65535, x+1234567, 3+4539578122", id="ranges and sums"),
         pytest.param("212-555-01433, 1212-555-0143, 212-555-0143-1", id="a digit more"),
         pytest.param("00000000-0000-0000-0000-000000000000", id="identifier"),
+        pytest.param("2125550143, order: 2125550143, hotel 21255501, Intel: 21255501", id="not announced"),
+        pytest.param(
+            "Phone: 212555, Tel: 12345678901234, mobile 20241124, Tel: 01234567", id="announced, near"
+        ),
+        pytest.param("0033612345 0003361234567 00336123456789012 10033612345678", id="double zero, near"),
+        pytest.param("450 650 1200 mm, scores 250 312 1500, fig. 212-300-4000", id="three figures"),
+        pytest.param("00 48 65 68 69 21, 00 48 65 68 69 21 0a, 00-48-65-68-69-21", id="bytes"),
+        pytest.param("0800-1200-1600, 0930-1200-1730", id="times of the day"),
     ],
 )
 def test_not_a_phone_number(text: str) -> None:
@@ -389,6 +425,18 @@ def test_social_security_number(separator: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "lead",
+    ["SSN: ", "SSN ", "ssn=", "SSN#", '"ssn": "', "Social Security Number is ", "social security no. "],
+)
+def test_announced_social_security_number(lead: str) -> None:
+    """Behind words that announce it a number may be in one piece; another number stays."""
+    assert found(f"{lead}123456789.") == [("US_SSN", "123456789")]
+    for number in ("000456789", "666456789", "912456789", "123006789", "123450000", "12345678", "1234567890"):
+        assert found(f"{lead}{number}") == []
+    assert found("no 123456789, ASSN: 123456789, SSN of 123456789") == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         pytest.param("from ⟦203.0.113.77⟧ now.", id="v4"),
@@ -396,7 +444,11 @@ def test_social_security_number(separator: str) -> None:
             "http://⟦203.0.113.77⟧:8080/, ⟦10.0.0.1⟧-⟦10.0.0.9⟧, ⟦192.168.7.0⟧/24.", id="v4 in context"
         ),
         pytest.param("地址⟦255.255.255.255⟧。", id="v4 next to Chinese"),
-        pytest.param("⟦2001:db8::1⟧, [⟦fe80::1⟧]:80 ⟦::1⟧.", id="v6 compressed"),
+        pytest.param(
+            "https://example.com/ip/⟦203.0.113.77⟧ src == ⟦10.0.0.1⟧ ip=⟦10.0.0.2⟧", id="v4, no version"
+        ),
+        pytest.param("released ⟦203.0.113.77⟧", id="v4 behind another word"),
+        pytest.param("⟦2001:db8::1⟧, [⟦fe80::1⟧]:80.", id="v6 compressed"),
         pytest.param("⟦2001:0db8:0000:0000:0000:ff00:0042:8329⟧ 地址⟦2001:DB8::8A2E:370:7334⟧。", id="v6"),
         pytest.param("⟦::ffff:203.0.113.77⟧ or ⟦64:ff9b::203.0.113.77⟧", id="v6 with v4"),
         pytest.param("⟦2001:db8::1⟧: up; addr:⟦2001:db8::⟧/32", id="v6 beside colons"),
@@ -414,6 +466,11 @@ def test_ip_address(text: str) -> None:
         pytest.param("v1.2.3.4 lib==1.2.3.4 Version 1.2.3.4 section 4.2.1.1", id="versions"),
         pytest.param("256.1.1.1 1.2.3.400 1.2.3", id="no octets"),
         pytest.param("on 127.0.0.1 or 0.0.0.0", id="this host"),
+        pytest.param("on Chrome/120.0.0.0 with nginx/1.2.3.4 (Edg/1.2.3.4)", id="products"),
+        pytest.param('AssemblyVersion("1.0.0.0"), AssemblyVersion("1.2.3.4"), 7.0.0.0', id="assemblies"),
+        pytest.param('Version: 1.2.3.4 version=1.2.3.4 "version": "1.2.3.4" release 1.2.3.4', id="releases"),
+        pytest.param("foo>=1.2.3.4 foo~=1.2.3.4 foo <= 1.2.3.4 chapter 4.3.2.1 § 1.2.3.4", id="requirements"),
+        pytest.param("a[::1] http://[::1]:8080 ::1.", id="v6 of this host"),
         pytest.param("12:30:45, 10:30, 01:02:03:04", id="times"),
         pytest.param("std::vector std::add face::add foo::f1", id="scopes"),
         pytest.param("x[::2] x[1::2] x[::-1] :: a::b", id="slices"),

@@ -100,13 +100,13 @@ def test_a_delta_cut_in_two_keeps_its_metadata() -> None:
 
 
 def test_an_edit_across_deltas_with_metadata() -> None:
-    """A placeholder for text of several deltas stands where the first of them stood."""
+    """A placeholder for the text of several deltas stands where the first was; the others keep the rest."""
     script = [start()]
     script += [delta(piece, providerMetadata={"p": {"n": n}}) for n, piece in enumerate(["a <", "b", "c> d"])]
     came = guard_chunks([*script, end()], quoted())
-    assert texts_in(came.chunks) == ["a ", "[FOUND]", " d"]
+    assert texts_in(came.chunks) == ["a ", "[FOUND]", "", " d"]
     deltas = [one for one in came.chunks if isinstance(one, TextDelta)]
-    assert [one.payload.provider_metadata for one in deltas] == [{"p": {"n": n}} for n in (0, 0, 2)]
+    assert [one.payload.provider_metadata for one in deltas] == [{"p": {"n": n}} for n in (0, 0, 1, 2)]
 
 
 @pytest.mark.parametrize("surface", SURFACES)
