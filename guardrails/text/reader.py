@@ -116,7 +116,8 @@ class PatternReader:
         except Exception as error:  # noqa: BLE001 - whatever a pattern's own check raises is its failure
             self.member.fault(error, self._place)
             self._stopped = True
-        found += [self._found(span) for span in spans]
+        if spans:
+            found += [self._found(span) for span in spans]
         self.settled = view.original(scan.settled)
         view.forget(scan.settled)
         if self._taken - self.settled >= self._max_hold:

@@ -128,13 +128,17 @@ class TextStep:
             self._waiting -= stop - head.start
             head.start = stop
         done = head.start == head.end
-        if head.whole and done and parts == ([delta.payload.text] if delta.payload.text else []):
+        text = delta.payload.text
+        if head.whole and done and parts == ([text] if text else []):
             out.append(delta)
             return
-        out += [Report(part) if isinstance(part, Finding) else with_text(delta, part) for part in parts]
-        if any(isinstance(part, str) for part in parts):
-            head.whole = False
-        elif done and head.whole and not plain(delta):
+        for part in parts:
+            if isinstance(part, str):
+                out.append(with_text(delta, part))
+                head.whole = False
+            else:
+                out.append(Report(part))
+        if done and head.whole and not plain(delta):
             out.append(
                 with_text(delta, "")
             )  # its text has left with an earlier piece; what else it carries has not
