@@ -100,27 +100,6 @@ class Messages(Part):
     non_user: JsonArray | None = None
 
 
-class StepFinishPayload(Part):
-    """How a step ended and what it produced."""
-
-    id: Text | None = None
-    message_id: Text | None = None
-    step_result: StepResult | None = None
-    output: Output | None = None
-    metadata: JsonObject | None = None
-    messages: Messages | None = None
-    total_usage: Usage | None = None
-    response: JsonObject | None = None
-    provider_metadata: JsonObject | None = None
-
-
-class StepFinish(BaseChunk):
-    """A call of the model closes."""
-
-    type: Literal["step-finish"] = "step-finish"
-    payload: StepFinishPayload = Field(default_factory=StepFinishPayload)
-
-
 class FinishPayload(Part):
     """How the stream ended and what it produced."""
 
@@ -132,6 +111,19 @@ class FinishPayload(Part):
     total_usage: Usage | None = None
     response: JsonObject | None = None
     provider_metadata: JsonObject | None = None
+
+
+class StepFinishPayload(FinishPayload):
+    """How a step ended and what it produced."""
+
+    id: Text | None = None
+
+
+class StepFinish(BaseChunk):
+    """A call of the model closes."""
+
+    type: Literal["step-finish"] = "step-finish"
+    payload: StepFinishPayload = Field(default_factory=StepFinishPayload)
 
 
 class Finish(BaseChunk):
