@@ -1,7 +1,7 @@
 """The loop: order, failure policy, the ending. Steps are pushed; they never see each other."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from inspect import isawaitable
 from typing import Any, Final, NoReturn
 
@@ -15,7 +15,6 @@ from guardrails.processor import (
     Block,
     Item,
     Processor,
-    Record,
     Refusal,
     Report,
     Run,
@@ -97,24 +96,17 @@ class Loop:
         for stage in self._stages:
             stage.open()
 
-    async def advance(self) -> bool:
-        """Bring the stream forward; False once it has ended.
+    def advance(self) -> Awaitable[bool]:
+        """Bring the stream forward; gives False once it has ended.
 
         Raises:
             Exception: the source failed, after all that could be let out has been.
         """
         if self._reading:
-            await self._read()
-        elif self._first < len(self._stages):
-            await self._end(self._stages[self._first])
-        elif self._status is None:
-            self._finish()
-        else:
-            fault, self._fault = self._fault, None
-            if fault is not None:
-                raise fault
-            return False
-        return True
+            return self._read()
+        if self._first < len(self._stages):
+            return self._end(self._stages[self._first])
+        return self._finish()
 
     async def close(self) -> None:
         """End everything that is under way and close the source."""
@@ -131,7 +123,7 @@ class Loop:
             raise RuntimeError("the stream has not ended yet")
         return self._outlet.result(self._status, self._meter.total)
 
-    async def _read(self) -> None:
+    async def _read(self) -> bool:
         """Take the next chunk of the source, or tell the steps what happened instead."""
         try:
             if self._waiting:
@@ -141,10 +133,10 @@ class Loop:
                 chunk = await self._inlet.next(True, math.inf)
         except StopAsyncIteration:
             self._reading = False
-            return
+            return True
         except Exception as error:  # noqa: BLE001 - a source may raise anything; it is raised again at the end
             self._reading, self._fault = False, error
-            return
+            return True
         except BaseException:
             if not self._inlet.resumes:
                 self._abandon()
@@ -154,10 +146,11 @@ class Loop:
             for stage in self._waiting if chunk is not None else ():
                 stage.rest()
         if chunk is None or not self._reading:
-            return
+            return True
         if type(chunk) in _FRAMES:
             self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
         await self._push((chunk,), 0)
+        return True
 
     def _busy(self) -> bool:
         """Whether so much is waiting for checks that reading on would only pile up text."""
@@ -175,7 +168,7 @@ class Loop:
                 stage.rest()
                 await self._push((WAKE,), place)
 
-    async def _end(self, stage: Stage) -> None:
+    async def _end(self, stage: Stage) -> bool:
         """Let one stage give back what it holds; checks are waited for, each answer is let out at once."""
         if any(later.record.news for later in self._stages[self._first :]):
             await self._wake()
@@ -186,18 +179,26 @@ class Loop:
             await self._inlet.next(False, math.inf)
         else:
             self._first += 1
+        return True
 
-    def _finish(self) -> None:
-        if self._refusal is not None:
+    async def _finish(self) -> bool:
+        """Let the end out, once; raise what the source failed with, once; then nothing more comes."""
+        if self._status is None and self._refusal is not None:
             self._fault, self._status = None, "blocked"
             self._outlet.take(self._outlet.parts.ending(self._refusal, self._meter))
-        else:
-            self._status = "completed" if self._fault is None else "error"
+            return True
+        self._status = self._status or ("completed" if self._fault is None else "error")
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
+        return False
 
-    async def _push(self, items: Sequence[Item], first: int) -> None:
-        """Send items through the stages from `first` on and out."""
-        for place in range(first, len(self._stages)):
-            stage = self._stages[place]
+    async def _push(self, items: Sequence[Item], first: int) -> None:  # noqa: C901, PLR0912 - the hot loop, whole
+        """Send items through the stages from `first` on and out.
+
+        What a step gives after its refusal was recorded is not let out, whatever became of the exception.
+        """
+        for stage in self._stages[first:] if first else self._stages:
             record = stage.record
             out: list[Item] = []
             try:
@@ -205,7 +206,13 @@ class Loop:
                     answer: Any = stage.step(item)
                     if answer.__class__ not in _PLAIN and isawaitable(answer):
                         answer = await limited(answer, stage.run.timeout)
-                    _take(answer, item, record, out)
+                    for given in answer:
+                        if record.refusal is not None:
+                            break
+                        if type(given) in _GIVEN:
+                            out.append(given)
+                        elif given is not item:  # one that passes everything on gives `END` and `WAKE` back
+                            _reject(given)
                     if record.refusal is not None:
                         break
             except Block as block:
@@ -217,7 +224,7 @@ class Loop:
                 self._abandon()
                 raise
             if record.refusal is not None:
-                await self._refuse(place, record.refusal)
+                await self._refuse(self._stages.index(stage), record.refusal)
             items = out
         self._outlet.take(items)
 
@@ -239,15 +246,5 @@ class Loop:
         await self._inlet.stop()
 
 
-def _take(answer: Iterable[Item], item: Item, record: Record, out: list[Item]) -> None:
-    """Add what a step gives for an item to `out`, up to a refusal.
-
-    What is given after a refusal has been recorded is not let out, whatever became of its exception.
-    """
-    for given in answer:
-        if record.refusal is not None:
-            return
-        if type(given) in _GIVEN:
-            out.append(given)
-        elif given is not item:  # a step that passes everything on gives `END` and `WAKE` back
-            raise TypeError(f"a step gives chunks and reports, not {type(given).__name__}")
+def _reject(given: object) -> NoReturn:
+    raise TypeError(f"a step gives chunks and reports, not {type(given).__name__}")

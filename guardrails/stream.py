@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias, cast
@@ -102,7 +102,7 @@ class Outlet:
     ready: deque[Chunk] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self._texts = {TextDelta: _Texts(), ReasoningDelta: _Texts()}
+        self._texts: dict[type, _Texts] = {TextDelta: _Texts(), ReasoningDelta: _Texts()}
         self._tool_calls: list[ToolCall] = []
         self._object: Any = None
         self._findings: list[Finding] = []
@@ -147,15 +147,16 @@ class Outlet:
 
     def _let_out(self, chunk: Chunk) -> None:
         self.ready.append(chunk)
-        if type(chunk) is TextDelta or type(chunk) is ReasoningDelta:
-            if not self._begun:
-                self.parts.observe(chunk)
-            if self.collect:
-                self._texts[type(chunk)].add(chunk)
-        else:
+        texts = self._texts.get(type(chunk))
+        if texts is None:
             self.parts.observe(chunk)
             self._note(chunk)
-        self._begun = True
+            return
+        if not self._begun:
+            self._begun = True
+            self.parts.observe(chunk)
+        if self.collect:
+            texts.add(chunk)  # type: ignore[arg-type]  # only deltas have texts
 
     def _note(self, chunk: Chunk) -> None:
         match chunk:
@@ -200,8 +201,8 @@ class Driver(Protocol):
     async def open(self) -> None:
         """Begin."""
 
-    async def advance(self) -> bool:
-        """Bring the stream forward; False once it has ended.
+    def advance(self) -> Awaitable[bool]:
+        """Bring the stream forward; gives False once it has ended.
 
         Raises:
             Exception: the source failed, after all that could be let out has been.
