@@ -406,3 +406,15 @@ async def test_streams_share_a_pipeline() -> None:
     tape = Tape(answer("good"))
     assert (await pipeline.run(tape.play())).text == "good"
     assert tape.closed == 1
+
+
+async def test_a_failure_is_logged_with_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    """The log has the class and the line of what a processor failed with, and not its message."""
+
+    def step(_run: Run, _item: Item) -> Iterable[Item]:
+        raise ValueError("secret 1234")
+
+    await Pipeline([does(step, "boom")]).run(answer("a"))
+    assert "boom failed (ValueError at " in caplog.text
+    assert "test_pipeline.py:" in caplog.text
+    assert "1234" not in caplog.records[0].getMessage()

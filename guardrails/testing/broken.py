@@ -14,7 +14,7 @@ from guardrails.surfaces import whole_characters
 
 SECRET: Final = re.compile(r"secret-\d{6}")
 FRAGMENTS: Final = ("secret-123456", "secret-12345", "secret-", "123456", "plain words ")
-"""Fragments for the texts these processors are tested with."""
+"""Fragments for the texts these processors are tested with; the first must be found."""
 
 _BEGUN: Final = re.compile(r"(?:s(?:e(?:c(?:r(?:e(?:t(?:-\d{0,5})?)?)?)?)?)?)$")
 _WINDOW: Final = 8
@@ -133,6 +133,15 @@ class FixedWindow(Sound):
     def keep(self, text: str) -> int:
         """Always the same."""
         return min(_WINDOW, len(text))
+
+
+class FindsNothing(Processor):
+    """Lets everything pass, which breaks nothing but its purpose."""
+
+    def open(self, run: Run) -> Step:
+        """Look at nothing."""
+        del run
+        return lambda item: [item]
 
 
 class HoldsEverything(Sound):
@@ -286,6 +295,7 @@ class RefusesAtOnce(Processor):
 BROKEN: Final[Mapping[type[Processor], str]] = {
     EachDeltaAlone: "cutting_does_not_matter",
     FixedWindow: "nothing_leaves_undecided",
+    FindsNothing: "what_is_looked_for_is_found",
     HoldsEverything: "the_rest_leaves_at_once",
     FlushOnAnyChunk: "nothing_leaves_undecided",
     ForgottenEnd: "a_broken_source_loses_nothing",

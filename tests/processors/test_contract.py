@@ -48,6 +48,16 @@ OWN: Final = (
     "ﬃx",
     "\n",
 )
+FOUND: Final = (
+    "NL91 ABNA 0417 1643 00",
+    "536-90-4399",
+    "+44 20 7946 0958",
+    "10.20.30.40",
+    "2001:db8:0:1::7",
+    "ｉlse@ex\u200bample.org",
+    "4539\u00a05787\u20116362 1486",
+)
+"""Of the above, what the preset must find."""
 # Names say nothing of what is found: found text that stands in its own label would look like a leak.
 MIXED: Final[Sequence[Mapping[str, Any]]] = (
     {"name": "m1", "pattern": r"key-[a-z0-9]{4,12}", "flags": ["ignorecase"], "strategy": "remove"},
@@ -82,12 +92,13 @@ both: Final = texts_of([*OWN, *PRIVATE])
 
 SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
     "regex": {
-        "preset redact": Subject(lambda: [regex(presets=["private-data"])], private),
-        "preset block": Subject(lambda: [regex(presets=["private-data"], strategy="block")], private),
-        "rules": Subject(lambda: [regex(rules=[*MIXED, *STATED])], own),
+        "preset redact": Subject(lambda: [regex(presets=["private-data"])], private, FOUND),
+        "preset block": Subject(lambda: [regex(presets=["private-data"], strategy="block")], private, FOUND),
+        "rules": Subject(lambda: [regex(rules=[*MIXED, *STATED])], own, ("key-abcd1234", "<note>", "'xyz'")),
         "in a group": Subject(
             lambda: [group(regex(presets=["private-data"], strategy="mask"), slow(strategy="remove"))],
             private,
+            FOUND,
         ),
         "in a chain of two": Subject(lambda: [regex(rules=REFUSING), slow()], own),
         "in a chain of three": Subject(
