@@ -1,8 +1,10 @@
 """Guards what language models say while they say it: exact streaming redaction and blocking."""
 
 from guardrails.chunks import Chunk, ChunkError, dump_chunk, dump_json, parse_chunk
-from guardrails.config import ConfigError, load_pipeline
+from guardrails.config import load_pipeline
+from guardrails.inputs import GuardedInput
 from guardrails.pipeline import BlockingStream, Pipeline
+from guardrails.problems import ConfigError, Problem
 from guardrails.processor import (
     END,
     WAKE,
@@ -33,11 +35,13 @@ __all__ = [
     "ConfigError",
     "Detection",
     "Finding",
+    "GuardedInput",
     "GuardedStream",
     "Item",
     "Parallel",
     "Pattern",
     "Pipeline",
+    "Problem",
     "Processor",
     "Refusal",
     "Report",

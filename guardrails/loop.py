@@ -185,7 +185,9 @@ class Loop:
         """Let the end out, once; raise what the source failed with, once; then nothing more comes."""
         if self._status is None and self._refusal is not None:
             self._fault, self._status = None, "blocked"
-            self._outlet.take(self._outlet.parts.ending(self._refusal, self._meter))
+            self._outlet.cut_off(self._outlet.parts.ending(self._refusal, self._meter))
+            return True
+        if self._status is None and self._outlet.flush():
             return True
         self._status = self._status or ("completed" if self._fault is None else "error")
         fault, self._fault = self._fault, None
@@ -226,7 +228,10 @@ class Loop:
             if record.refusal is not None:
                 await self._refuse(self._stages.index(stage), record.refusal)
             items = out
-        self._outlet.take(items)
+        try:
+            self._outlet.take(items)
+        except Block as block:
+            await self._refuse(len(self._stages) - 1, block.refusal)
 
     def _abandon(self) -> None:
         """Something was interrupted half-way; going on would lose text in silence, so nothing more comes."""

@@ -2,20 +2,26 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from functools import partial
+from typing import Final, Self, get_args
 from uuid import uuid4
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from guardrails.chunks import Chunk
 from guardrails.ending import OpenParts, UsageMeter
+from guardrails.inputs import GuardedInput, Message, guard_messages
 from guardrails.loop import Loop, Stage
 from guardrails.processor import Processor, Record, Run, Spawn
+from guardrails.release import Release, StepOutlet
 from guardrails.source import Source, SourceLike
 from guardrails.stream import GuardedStream, OnFinding, Outlet, Result
 from guardrails.waiting import DirectInlet, Inlet, WaitingInlet
+
+LEAST_BUFFER: Final = 64
+"""Characters that a step may have at least."""
 
 
 class Pipeline:
@@ -23,34 +29,53 @@ class Pipeline:
 
     Args:
         processors: in the order in which they see the stream.
-        on_finding: told of each finding as it leaves; it must be quick and is not waited for.
+        input_processors: the same for messages that go to the model; `guard_input` asks them.
+        release: `stream` lets each chunk out as soon as it is decided. `step` holds a step of the answer
+            until it has ended and every processor has accepted it, so that nothing of a refused step is seen.
+            Findings are told at once all the same, and what is held when the source fails leaves then.
+        max_buffer: with `step`, characters that a step may have, 64 or more; a longer one blocks in the name
+            of `pipeline` (`limit.buffer`). Characters beyond U+FFFF count two; chunks that are neither text
+            nor reasoning count as long as their `repr`, each at most a quarter of the limit.
+        on_finding: told of each finding as it is decided; it must be quick and is not waited for.
         max_checks: slow checks of one processor (or group) that may be under way in one stream before
             reading waits for them.
 
+    Attributes:
+        processors: the processors.
+        input_processors: those for messages.
+        release: when chunks leave.
+        max_buffer: how long a step may be.
+
     Raises:
-        ValueError: two processors have the same id.
+        ValueError: two processors have the same id, or a setting is none of its choices.
         TypeError: `processors` is no list of processors, or `on_finding` would have to be awaited.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings by name, each with a default
         self,
         processors: Sequence[Processor],
         *,
+        input_processors: Sequence[Processor] = (),
+        release: Release = "stream",
+        max_buffer: int = 1_048_576,
         on_finding: OnFinding | None = None,
         max_checks: int = 16,
     ) -> None:
-        items: Sequence[object] = processors
-        if isinstance(items, Processor | str) or not all(isinstance(item, Processor) for item in items):
-            raise TypeError("a pipeline is made of a list of processors")
+        self.processors, self.input_processors = _listed(processors), _listed(input_processors)
         if inspect.iscoroutinefunction(on_finding):
             raise TypeError("on_finding is called and not awaited; give it a plain function")
-        ids = Counter(part.id for processor in processors for part in processor.parts)
+        both = (*self.processors, *self.input_processors)
+        ids = Counter(part.id for processor in both for part in processor.parts)
         doubled = [id_ for id_, count in ids.items() if count > 1]
         if doubled:
             raise ValueError(f"each processor needs an id of its own; used twice: {', '.join(doubled)}")
+        if release not in get_args(Release):
+            raise ValueError(f"release must be one of {', '.join(get_args(Release))}, not {release!r}")
+        if max_buffer < LEAST_BUFFER:
+            raise ValueError(f"max_buffer must be at least {LEAST_BUFFER} characters")
         if max_checks < 1:
             raise ValueError("max_checks must be at least 1")
-        self.processors = tuple(processors)
+        self.release, self.max_buffer = release, max_buffer
         self._on_finding, self._max_checks = on_finding, max_checks
 
     def stream(self, source: SourceLike, *, run_id: str | None = None, collect: bool = True) -> GuardedStream:
@@ -94,6 +119,32 @@ class Pipeline:
                 pass
         return chunks.result
 
+    async def guard_input(self, messages: Sequence[Message], *, run_id: str | None = None) -> GuardedInput:
+        """Guard what goes to a model with the input processors, each text by itself and complete.
+
+        Guarded are `content` and each part in it or in `parts`: strings, and of mappings their `text`, their
+        `content` and `parts` in turn, and what a tool gave (`output` or `result`) if it is a string or says
+        that its `value` is text. Messages of the roles `system` and `developer` are the application's own
+        words and pass. So does everything else: ids, names, files, the arguments of tool calls, tool results
+        that are JSON, texts under other keys. The given messages are not modified.
+
+        Args:
+            messages: mappings in the form of OpenAI, Anthropic, the Vercel AI SDK or Mastra.
+            run_id: names the run for processors and in the tripwire; a new one if None.
+
+        Returns:
+            The messages for the model; none, and the tripwire, if a processor blocked.
+
+        Raises:
+            TypeError: the messages, or the content of one, have another shape.
+        """
+        run = run_id or str(uuid4())
+        return await guard_messages(messages, run, partial(self.input_pipeline().stream, run_id=run))
+
+    def input_pipeline(self) -> "Pipeline":
+        """The input processors as a pipeline of their own, for what is a stream already."""
+        return Pipeline(self.input_processors, on_finding=self._on_finding, max_checks=self._max_checks)
+
     def _guard(
         self, source: SourceLike, run_id: str, *, collect: bool, reader: bool = False
     ) -> GuardedStream:
@@ -109,8 +160,14 @@ class Pipeline:
             Stage(Run(run_id, processor, Record(), spawn if processor.waits else None), processor)
             for processor in self.processors
         ]
-        outlet = Outlet(OpenParts(run_id), collect, self._on_finding)
+        outlet = self._outlet(run_id, collect=collect)
         return GuardedStream(Loop(inlet, stages, outlet, UsageMeter(), self._max_checks))
+
+    def _outlet(self, run_id: str, *, collect: bool) -> Outlet:
+        parts = OpenParts(run_id)
+        if self.release == "step":
+            return StepOutlet(parts, collect, self._on_finding, max_buffer=self.max_buffer)
+        return Outlet(parts, collect, self._on_finding)
 
 
 class BlockingStream:
@@ -139,3 +196,11 @@ class BlockingStream:
 
     async def _next(self) -> Chunk | None:
         return await anext(self._guarded, None)
+
+
+def _listed(processors: object) -> tuple[Processor, ...]:
+    if isinstance(processors, Iterable) and not isinstance(processors, Processor | str):
+        listed = tuple(processors)
+        if all(isinstance(item, Processor) for item in listed):
+            return listed
+    raise TypeError("a pipeline is made of a list of processors")

@@ -131,6 +131,15 @@ class Outlet:
         if last is not None:
             self._let_out(last)
 
+    def flush(self) -> bool:
+        """Let out what is still held when a stream ends; tells whether there was anything."""
+        return False
+
+    def cut_off(self, ending: Sequence[Chunk]) -> None:
+        """Let the ending of a blocked stream out, after which nothing more comes."""
+        for chunk in ending:
+            self._let_out(chunk)
+
     def result(self, status: Status, usage: Usage | None) -> Result:
         """What came of the stream."""
         return Result(

@@ -18,6 +18,7 @@ COMMAND: Final = "guardrail_processors_command"
 OWN: Final = ("guardrails", "processors", COMMAND)
 
 LAYERS: Final = (
+    "choices",
     "chunks",
     "processor",
     "surfaces",
@@ -25,20 +26,28 @@ LAYERS: Final = (
     "source",
     "ending",
     "stream",
+    "release",
+    "inputs",
     "waiting",
     "loop",
     "pipeline",
+    "cases",
     "_yaml",
+    "problems",
     "_invalid",
+    "_settings",
+    "registry",
+    "document",
     "config",
+    "schema",
     "cli",
 )
 """The parts of `guardrails`: each may import itself and what stands before it."""
 
 ASIDE: Final = {
     "adapters": {"chunks", "source", "pipeline", "config"},
-    "testing": {"chunks", "processor", "surfaces", "text", "stream", "pipeline"},
-    "processors": {"chunks", "processor", "surfaces", "text"},
+    "testing": {"chunks", "processor", "surfaces", "text", "stream", "release", "pipeline"},
+    "processors": {"choices", "chunks", "processor", "surfaces", "text"},
 }
 """Parts beside the layers, which no layer may import, with the layers that they may import."""
 
@@ -118,8 +127,10 @@ def may_import(name: str, other: str) -> bool:
         return other == "guardrails.cli"
     if part in ASIDE:
         shared = other == f"guardrails.{part}" or wanted == part == "testing"
-        own_help = wanted == part == "processors" and other.rpartition(".")[2].startswith("_")
+        own_help = wanted == part == "processors" and "._" in other
         return wanted in ASIDE[part] or shared or own_help
+    if part == "cli" and wanted == "adapters":  # it reads and writes what travels on the wire
+        return True
     return wanted in LAYERS and LAYERS.index(wanted) <= LAYERS.index(part)
 
 
@@ -143,7 +154,7 @@ def test_imports_point_one_way(name: str) -> None:
         ("guardrails.config", "processors"),
         ("guardrails.text.step", "guardrails"),
         ("guardrails.loop", "guardrails.testing"),
-        ("guardrails.cli", "guardrails.adapters.text"),
+        ("guardrails.config", "guardrails.adapters.text"),
         ("guardrails", "guardrails.cli"),
         ("guardrails", "guardrails.testing"),
         ("guardrails.adapters.text", "guardrails.adapters.other"),

@@ -81,6 +81,13 @@ def test_contract(name: str, maker: str, backend: str) -> None:
     check(name, Subject(MAKERS[maker], TEXTS), backend=backend)
 
 
+@pytest.mark.parametrize("maker", ["patterns block", "slow redact", "group that refuses"])
+@pytest.mark.parametrize("name", CONTRACT)
+def test_contract_by_the_step(name: str, maker: str) -> None:
+    """The properties hold as well where a step is held until it has ended."""
+    check(name, Subject(MAKERS[maker], TEXTS, release="step"))
+
+
 @pytest.mark.fuzz
 def test_contract_at_length() -> None:
     """Every property goes on holding, on scripts drawn anew, for as long as FUZZ_SECONDS says."""

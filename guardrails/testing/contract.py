@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from guardrails.chunks import Chunk, TextDelta, dump_chunk, parse_chunk
 from guardrails.pipeline import Pipeline
 from guardrails.processor import FAILED, Finding, Processor
+from guardrails.release import Release
 from guardrails.stream import Result
 from guardrails.surfaces import whole_characters
 from guardrails.testing.scripts import (
@@ -51,12 +52,18 @@ class Subject:
             keeps the contract too.
         most_held: characters of plain prose that may be held while more is read; a processor that decides
             by the sentence holds one.
+        release: when what they accept leaves, see `Pipeline`.
     """
 
     make: Callable[[], Sequence[Processor]]
     texts: SearchStrategy[str]
     finds: Sequence[str] = ()
     most_held: int = 64
+    release: Release = "stream"
+
+    def pipeline(self) -> Pipeline:
+        """A pipeline of new processors."""
+        return Pipeline(self.make(), release=self.release)
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,7 @@ async def what_is_looked_for_is_found(subject: Subject, data: st.DataObject) -> 
     """What the subject must find is found, and leaves only where the strategy is to warn."""
     for text in subject.finds:
         script = chunks_of([(LANES[0], f"so {text} it is")], data.draw(cuttings))
-        came = await _guarded(Pipeline(subject.make()), Tape(script))
+        came = await _guarded(subject.pipeline(), Tape(script))
         assert came.result.findings, "nothing was found in a text of `Subject.finds`"
         if all(finding.strategy != "warn" for finding in came.result.findings):
             assert text not in came.result.text, "a text of `Subject.finds` left as it came"
@@ -125,7 +132,7 @@ async def what_is_looked_for_is_found(subject: Subject, data: st.DataObject) -> 
 async def cutting_does_not_matter(subject: Subject, data: st.DataObject) -> None:
     """Rule 2: cut anyhow, the same is read, found and refused."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
-    pipeline = Pipeline(subject.make())
+    pipeline = subject.pipeline()
     whole = await _guarded(pipeline, Tape(chunks_of(parts, uncut)))
     pieces = await _guarded(pipeline, Tape(chunks_of(parts, cut)))
     assert pieces.comparable == whole.comparable, (
@@ -137,7 +144,7 @@ async def nothing_leaves_undecided(subject: Subject, data: st.DataObject) -> Non
     """Rule 1: what has left before the future is known fits every future, whatever comes between."""
     text, other = data.draw(subject.texts), data.draw(subject.texts)
     cut, place = data.draw(cuttings), data.draw(st.integers(0, len(text)))
-    pipeline = Pipeline(subject.make())
+    pipeline = subject.pipeline()
     tape = Tape(chunks_of([(LANES[0], text[:place]), NEUTRAL[0], (LANES[0], other)], cut))
     known = tape.chunks.index(parse_chunk(NEUTRAL[0]))
     await _guarded(pipeline, tape)
@@ -152,7 +159,7 @@ async def clean_text_passes(subject: Subject, data: st.DataObject) -> None:
     """Rule 3: where nothing is found, everything arrives as it was, in order."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     tape = Tape(chunks_of(parts, cut))
-    came = await _guarded(Pipeline(subject.make()), tape)
+    came = await _guarded(subject.pipeline(), tape)
     if any(finding.strategy != "warn" for finding in came.result.findings):
         assume(came.result.status == "completed")
         others = [chunk for chunk in tape.chunks if not _is_delta(chunk)]
@@ -165,9 +172,11 @@ async def clean_text_passes(subject: Subject, data: st.DataObject) -> None:
 async def the_rest_leaves_at_once(subject: Subject, data: st.DataObject) -> None:
     """The other half of the promise: plain prose is held only as far as it could still become a match."""
     words, cut = data.draw(st.lists(st.sampled_from(_WORDS), min_size=40, max_size=60)), data.draw(cuttings)
-    pipeline = Pipeline(subject.make())
+    pipeline = subject.pipeline()
     tape = Tape(chunks_of([(LANES[0], "".join(words))], cut))
     await _guarded(pipeline, tape)
+    if subject.release == "step":
+        return  # all of it waits
     if any(processor.waits for processor in pipeline.processors):
         return  # how far an answer lags behind is a matter of time
     for taken, received in enumerate(tape.marks):
@@ -178,7 +187,7 @@ async def the_rest_leaves_at_once(subject: Subject, data: st.DataObject) -> None
 async def endings_are_whole(subject: Subject, data: st.DataObject) -> None:
     """Rule 5: a refusal closes what is open, says so once and ends the stream; otherwise nothing is added."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
-    came = await _guarded(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+    came = await _guarded(subject.pipeline(), Tape(chunks_of(parts, cut)))
     kinds = Counter(chunk.type for chunk in came.chunks)
     for surface in ("text", "reasoning"):
         assert kinds[f"{surface}-start"] == kinds[f"{surface}-end"]
@@ -193,11 +202,26 @@ async def endings_are_whole(subject: Subject, data: st.DataObject) -> None:
         assert all(chunk.run_id and chunk.from_ for chunk in came.chunks[after.index("tripwire") :])
 
 
+async def a_refused_step_stays_unseen(subject: Subject, data: st.DataObject) -> None:
+    """Rule 6: held until it has ended, a step reads as it does otherwise, and a refused one is not seen."""
+    script = chunks_of(data.draw(passages(subject.texts)), data.draw(cuttings))
+    at_once = await _guarded(Pipeline(subject.make()), Tape(script))
+    held = await _guarded(Pipeline(subject.make(), release="step"), Tape(script))
+    assert held.result.findings == at_once.result.findings
+    assert held.result.status == at_once.result.status
+    if held.result.status == "completed":
+        assert held.read == at_once.read
+        return
+    kinds = [chunk.type for chunk in held.chunks]
+    before = kinds[: kinds.index("tripwire")]
+    assert "step-finish" in before or set(before) <= {"start"}, f"of a refused step, {before} was seen"
+
+
 async def found_text_stays_secret(subject: Subject, data: st.DataObject) -> None:
     """Rule 1: what was found is in no tripwire, finding or log line."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     with _logged() as lines:
-        came = await _guarded(Pipeline(subject.make()), Tape(chunks_of(parts, cut)))
+        came = await _guarded(subject.pipeline(), Tape(chunks_of(parts, cut)))
     tripwire = came.result.tripwire
     told = "\n".join([*lines, repr(came.result.findings), repr(tripwire and dump_chunk(tripwire))])
     for finding in came.result.findings:
@@ -212,7 +236,7 @@ async def a_broken_source_loses_nothing(subject: Subject, data: st.DataObject) -
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     script = chunks_of(parts, cut)
     place = data.draw(st.integers(0, len(script) - 1))
-    pipeline = Pipeline(subject.make())
+    pipeline = subject.pipeline()
     broken = await _guarded(pipeline, Tape(script, fails_at=place))
     ended = await _guarded(pipeline, Tape([*script[:place], *closings_after(script, place)]))
     for lane in LANES:
@@ -226,7 +250,7 @@ async def leaving_closes_the_source(subject: Subject, data: st.DataObject) -> No
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     tape = Tape(chunks_of(parts, cut))
     wanted = data.draw(st.integers(1, len(tape.chunks)))
-    async with Pipeline(subject.make()).stream(tape.play()) as chunks:
+    async with subject.pipeline().stream(tape.play()) as chunks:
         async for chunk in chunks:
             tape.received.append(chunk)
             if len(tape.received) >= wanted:
@@ -238,7 +262,7 @@ async def leaving_closes_the_source(subject: Subject, data: st.DataObject) -> No
 async def texts_do_not_mix(subject: Subject, data: st.DataObject) -> None:
     """Each text is guarded by itself: with others around it, it leaves as it does alone."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
-    pipeline = Pipeline(subject.make())
+    pipeline = subject.pipeline()
     mixed = await _guarded(pipeline, Tape(chunks_of(parts, cut)))
     assume(mixed.result.status == "completed")
     for lane in LANES:
@@ -250,8 +274,8 @@ async def texts_do_not_mix(subject: Subject, data: st.DataObject) -> None:
 async def streams_do_not_mix(subject: Subject, data: st.DataObject) -> None:
     """State is born with a stream: streams side by side do what each does alone, and so does a later one."""
     scripts = [chunks_of(data.draw(passages(subject.texts)), data.draw(cuttings)) for _ in range(2)]
-    pipeline = Pipeline(subject.make())
-    alone = [await _guarded(Pipeline(subject.make()), Tape(script)) for script in scripts]
+    pipeline = subject.pipeline()
+    alone = [await _guarded(subject.pipeline(), Tape(script)) for script in scripts]
     together: dict[int, Outcome] = {}
 
     async def guard(place: int) -> None:
@@ -274,6 +298,7 @@ CONTRACT: Final[Mapping[str, Property]] = {
         clean_text_passes,
         the_rest_leaves_at_once,
         endings_are_whole,
+        a_refused_step_stays_unseen,
         found_text_stays_secret,
         a_broken_source_loses_nothing,
         leaving_closes_the_source,
