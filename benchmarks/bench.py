@@ -18,6 +18,7 @@ from benchmarks.bare_scan import BareScan
 from guardrails import Pipeline, Processor
 from guardrails.chunks import Chunk, TextDelta, TextDeltaPayload
 from guardrails.testing import Idle
+from processors.keywords import Keywords
 from processors.regex import Regex, Rule
 
 ROUNDS = 7
@@ -86,11 +87,20 @@ def redaction() -> None:
     ratio = statistics.median(slow / fast for fast, slow in pairs)
     row("bare scan, four patterns", f"{bare:.2f} µs a delta")
     row("regex, the same four as rules", f"{guarded:.2f} µs a delta = {ratio:.1f} x bare scan")
-    preset = Regex(presets=("private-data",))
-    row("regex, preset private-data", f"{median(partial(cost, [preset], chunks)):.2f} µs a delta")
-    named = (Rule(name=f"k{number}", pattern=pattern) for number, pattern in enumerate(texts.many_patterns()))
-    many = Regex(presets=("private-data",), rules=tuple(named))
-    row(f"regex, {len(many.patterns())} patterns", f"{median(partial(cost, [many], chunks)):.2f} µs a delta")
+    for presets in texts.PRESETS:
+        processor = Regex(presets=presets)
+        name = f"regex, {' and '.join(presets)}: {len(processor.patterns())} patterns"
+        row(name, f"{median(partial(cost, [processor], chunks)):.2f} µs a delta")
+
+
+def keywords() -> None:
+    """Many terms beside few."""
+    chunks = deltas(texts.pieces(texts.prose(DELTAS * 4), 4))
+    few, many = (Keywords(terms=texts.terms(count)) for count in (10, 10_000))
+    pairs = [(cost([few], chunks), cost([many], chunks)) for _ in range(ROUNDS)]
+    less, more = (statistics.median(costs) for costs in zip(*pairs, strict=True))
+    ratio = statistics.median(slow / fast for fast, slow in pairs)
+    row("keywords, 10 and 10,000 terms", f"{less:.2f} and {more:.2f} µs a delta = {ratio:.1f} x 10 terms")
 
 
 async def leak_and_hold() -> None:
@@ -147,11 +157,13 @@ def idle() -> None:
 
 def traps() -> None:
     """A megabyte of what a naive search is slow on."""
-    four, preset = rules(texts.FOUR_PATTERNS.items()), Regex(presets=("private-data",))
+    four = rules(texts.FOUR_PATTERNS.items())
+    some, every = Regex(presets=texts.PRESETS[0]), Regex(presets=texts.PRESETS[-1])
     for name, unit in texts.TRAPS.items():
         text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
-        costs = [cost([processor], deltas(texts.pieces(text, 4))) for processor in (four, preset)]
-        row(f"a megabyte of {name}", "four rules {:.1f}, private-data {:.1f} µs a delta".format(*costs))
+        costs = [cost([processor], deltas(texts.pieces(text, 4))) for processor in (four, some, every)]
+        figures = "four rules {:.1f}, private-data {:.1f}, all presets {:.1f} µs a delta".format(*costs)
+        row(f"a megabyte of {name}", figures)
 
 
 def growth() -> None:
@@ -182,6 +194,7 @@ def main() -> None:
     """Run everything; memory first, while nothing else has used any."""
     growth()
     redaction()
+    keywords()
     anyio.run(leak_and_hold)
     idle()
     traps()

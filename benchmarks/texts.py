@@ -1,7 +1,7 @@
 """What the benchmarks and the leak tests are run on. All values are invented."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 _random = random.Random(7)
 _LETTERS = "ABCDEFGHabcdefgh0123456789"
@@ -27,12 +27,21 @@ PROSE = (
 )
 PRIVATE = "My card is 4111 1111 1111 1111 and mail jane.doe@example.com ok"
 SECRETS = {"card": "4111 1111 1111 1111", "email": "jane.doe@example.com"}
+PRESETS = (("private-data",), ("private-data", "secrets"), ("private-data", "secrets", "urls"))
+"""Presets that are measured together, from few to all."""
 TRAPS: Mapping[str, str] = {
     "1.1.1.": "1.1.1.",
     "dots": ".",
     "a@": "a@",
     "dashes": "-",
     "digits": "492912345678",
+    "eyJ": "-eyJ",
+    "-----BEGIN": "-----BEGIN ",
+    "https://": "https://",
+    "sk-": "sk-",
+    "a.a.a.": "a.",
+    "a+/": "a+/",
+    "URLs in brackets": "https://a/)",
 }
 """Texts on which a naive search does work that grows with the square of their length."""
 
@@ -73,17 +82,17 @@ def longest_common(first: str, second: str) -> int:
     return best
 
 
-def many_patterns() -> Sequence[str]:
-    """Fifty-three patterns in the shape of common key formats."""
-    prefixes = (
-        *("ghp_", "gho_", "ghu_", "ghs_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza", "ya29."),
-        *("sk_live_", "rk_live_", "pk_live_", "SG.", "key-", "npm_"),
+def terms(count: int) -> tuple[str, ...]:
+    """So many invented words, and phrases of two, of the syllables that the prose is made of, too."""
+    chance, made = random.Random(11), dict[str, None]()
+    syllables = (
+        *("the", "qu", "ick", "br", "own", "fo", "ju", "mp", "la", "zy", "do", "near", "ri", "ver", "ba"),
+        *("pla", "pro", "flow", "with", "any", "da", "ta", "ka", "men", "sol"),
     )
-    shaped = [rf"{regex_escape(prefix)}[A-Za-z0-9_\-]{{20,80}}" for prefix in prefixes]
-    numbered = [rf"\bk{number}_[A-Za-z0-9]{{24,64}}\b" for number in range(53 - len(shaped))]
-    return [*shaped, *numbered]
 
+    def word() -> str:
+        return "".join(chance.choices(syllables, k=chance.randint(3, 5)))
 
-def regex_escape(prefix: str) -> str:
-    """A prefix as a pattern."""
-    return prefix.replace(".", r"\.").replace("-", r"\-")
+    while len(made) < count:
+        made[word() if chance.random() < 0.7 else f"{word()} {word()}"] = None
+    return tuple(made)

@@ -287,7 +287,7 @@ class Processor(BaseModel):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if not self.id.strip() or not self.id.isprintable():
-            raise ValueError("id is empty or cannot be printed; give a name or leave it out")
+            raise ValueError("id: it is empty or cannot be printed; give a name or leave it out")
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -300,6 +300,11 @@ class Processor(BaseModel):
             return super().model_copy(deep=deep)
         given = {name: getattr(self, name) for name in self.model_fields_set}
         return type(self).model_validate({**given, **update})
+
+    @classmethod
+    def codes(cls) -> Mapping[str, str]:
+        """The codes that it may report or block with, each with what it stands for."""
+        return {FAILED: "it raised, or ran past its time limit"}
 
     @property
     def parts(self) -> "tuple[Processor, ...]":

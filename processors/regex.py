@@ -1,11 +1,12 @@
 """Finds regular expressions: own rules, presets, or both."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from guardrails.choices import ChoiceError
 from guardrails.processor import Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
@@ -16,7 +17,7 @@ Flag = Literal["ignorecase", "multiline", "dotall"]
 
 def _known(preset: str) -> str:
     if preset not in PRESETS:
-        raise ValueError(f"there is no preset {preset!r}; choose from {', '.join(sorted(PRESETS))}")
+        raise ChoiceError(f"there is no preset {preset!r}", preset, sorted(PRESETS))
     return preset
 
 
@@ -47,7 +48,10 @@ class Rule(BaseModel):
 
     @model_validator(mode="after")
     def _can_be_held(self) -> Self:
-        self.as_pattern()
+        try:
+            self.as_pattern()
+        except ValueError as error:
+            raise ValueError(f"pattern: {error}") from None
         return self
 
     @property
@@ -72,9 +76,9 @@ class Regex(TextProcessor):
 
     without_anything: ClassVar[str] = "give `presets` or `rules`; without either there is nothing to find"
 
-    presets: tuple[Annotated[str, AfterValidator(_known)], ...] = Field(
-        default=(), description="Ready-made sets of patterns."
-    )
+    presets: tuple[
+        Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": [*sorted(PRESETS)]})], ...
+    ] = Field(default=(), description="Ready-made sets of patterns.")
     rules: tuple[Rule, ...] = Field(default=(), description="Regular expressions of one's own.")
 
     @model_validator(mode="after")
@@ -83,11 +87,21 @@ class Regex(TextProcessor):
         doubled = [name for name, count in names.items() if count > 1]
         if doubled:
             raise ValueError(f"rules: each rule needs a name of its own; used twice: {', '.join(doubled)}")
-        for rule in self.rules:
+        for place, rule in enumerate(self.rules):
             strategy = rule.strategy or self.strategy
             if rule.replacement is not None and strategy != "redact":
-                raise ValueError(f"rules: the replacement of {rule.name} is never used under {strategy}")
+                raise ValueError(f"rules[{place}].replacement: it is never used under {strategy}")
         return self
+
+    @classmethod
+    def codes(cls) -> Mapping[str, str]:
+        """Those of the presets, and those of rules, which bear the names of the rules."""
+        found = {
+            pattern.code: f"{pattern.label}, of the preset {preset}"
+            for preset, patterns in PRESETS.items()
+            for pattern in patterns
+        }
+        return {**found, "regex.<name>": "the rule of that name", **super().codes()}
 
     @property
     def search_seconds(self) -> float | None:

@@ -1,38 +1,42 @@
 """Text processors: what most guards are. A new one supplies patterns or a detector, nothing else."""
 
 import os
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
-import regex
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
+from guardrails.choices import ChoiceError
 from guardrails.processor import Processor, Run, Step, Strategy
 from guardrails.surfaces import SERVED, Surface
 from guardrails.text.member import Member, Place, Reader
 from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
-from guardrails.text.scan import Joined, PatternScan, WindowScan
-from guardrails.text.step import TextStep
+from guardrails.text.scan import Joined, Search, Window
+from guardrails.text.step import MOST_TEXTS, TextStep
 from guardrails.text.view import RawView, View
 
 USER_SECONDS: Final = 1.0
 """Time limit of one search with patterns that nobody has measured."""
 
 
-def _served(surfaces: Any) -> Any:
-    for surface in surfaces if isinstance(surfaces, list | tuple) else ():
-        if surface not in SERVED:
-            yet = " yet" if surface in get_args(Surface) else ""
-            raise ValueError(f"the surface {surface} is not guarded{yet}; choose from {', '.join(SERVED)}")
-    return surfaces
+def _served(surface: Any) -> Any:
+    if isinstance(surface, str) and surface not in SERVED:
+        yet = " yet" if surface in get_args(Surface) else ""
+        raise ChoiceError(f"the surface {surface!r} is not guarded{yet}", surface, SERVED)
+    return surface
+
+
+_Served: TypeAlias = Annotated[
+    Surface, BeforeValidator(_served), Field(json_schema_extra={"enum": list(SERVED)})
+]
 
 
 class TextProcessor(Processor):
     """A processor that looks for spans in texts.
 
-    Subclasses override `patterns` or `detect`. Patterns are held back exactly; a detector is asked
-    about segments, several at a time, and answered in any order.
+    Subclasses override `patterns`, `detect` or, for what is neither, `searches`. Patterns are held back
+    exactly; a detector is asked about segments, several at a time, and answered in any order.
 
     Raises:
         ValueError: (on construction) a pattern does not compile or cannot be held, a surface is not
@@ -53,9 +57,7 @@ class TextProcessor(Processor):
     on_error: Literal["block", "pass"] = Field(
         default="block", description="What happens to text that the processor failed to look at."
     )
-    surfaces: Annotated[tuple[Surface, ...], BeforeValidator(_served)] = Field(
-        default=SERVED, min_length=1, description="Where it looks."
-    )
+    surfaces: tuple[_Served, ...] = Field(default=SERVED, min_length=1, description="Where it looks.")
     key_env: str | None = Field(
         default=None, description="With `hash`: the environment variable that holds the key."
     )
@@ -69,14 +71,37 @@ class TextProcessor(Processor):
         "as they are written out.",
     )
 
-    _joined: Joined | None = PrivateAttr(default=None)
-    _windows: tuple[tuple[Pattern, Any], ...] = PrivateAttr(default=())
+    _searches: tuple[Search, ...] = PrivateAttr(default=())
     _key: bytes | None = PrivateAttr(default=None)
     _ready: bool = PrivateAttr(default=False)
+
+    @classmethod
+    def codes(cls) -> Mapping[str, str]:
+        """Those of any text processor; a type adds its own."""
+        return {
+            **super().codes(),
+            "limit.hold": "text was undecided for more than `max_hold` characters",
+            "limit.waiting": "more than `max_waiting` characters waited behind undecided text",
+            "limit.texts": f"more than {MOST_TEXTS:,} texts were open at once",
+        }
 
     def patterns(self) -> Sequence[Pattern]:
         """What to look for, the first to match at a place winning."""
         return ()
+
+    def searches(self, patterns: Sequence[Pattern]) -> Sequence[Search]:
+        """What texts are searched for, prepared once; override it to look for what is no pattern.
+
+        By default, one search for all patterns that are held exactly, and one for each that states its
+        `max_length`.
+        """
+        exact = [pattern for pattern in patterns if pattern.max_length is None]
+        windows = [Window(pattern) for pattern in patterns if pattern.max_length is not None]
+        return [*([Joined(exact)] if exact else []), *windows]
+
+    def view(self) -> View:
+        """How a text is read: a new view for each."""
+        return View() if self.normalised else RawView()
 
     async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
         """Look at segments; the detections of each, in their order.
@@ -116,34 +141,21 @@ class TextProcessor(Processor):
 
     def _open_readers(self, member: Member, place: Place) -> Sequence[Reader]:
         readers: list[Reader] = []
-        if self._joined is not None:
-            view = self._view()
-            scan = PatternScan(self._joined, self.search_seconds, view.whole)
-            readers.append(PatternReader(member, place, view, scan, self.max_hold))
-        for rank, (pattern, found) in enumerate(self._windows, 1):
-            view = self._view()
-            window = WindowScan(pattern, found, self.search_seconds, view.whole)
-            readers.append(PatternReader(member, place, view, window, self.max_hold, rank))
+        for rank, search in enumerate(self._searches):
+            view = self.view()
+            scan = search.scan(self.search_seconds, view.whole)
+            readers.append(PatternReader(member, place, view, scan, self.max_hold, rank))
         if self.waits:
-            readers.append(DetectReader(member, place, self._view(), self.detect, self.longest_segment))
+            readers.append(DetectReader(member, place, self.view(), self.detect, self.longest_segment))
         return readers
-
-    def _view(self) -> View:
-        return View() if self.normalised else RawView()
 
     @model_validator(mode="after")
     def _prepared(self) -> Self:
-        """Compile the patterns and fetch the key, so that what is wrong shows before the first chunk."""
+        """Prepare the searches and fetch the key, so that what is wrong shows before the first chunk."""
         patterns = self.patterns()
-        if not patterns and not self.waits:
+        self._searches = tuple(self.searches(patterns))
+        if not self._searches and not self.waits:
             raise ValueError(self.without_anything)
-        exact = [pattern for pattern in patterns if pattern.max_length is None]
-        self._joined = Joined(exact) if exact else None
-        self._windows = tuple(
-            (pattern, regex.compile(f"(?{pattern.flags}:{pattern.pattern})"))
-            for pattern in patterns
-            if pattern.max_length is not None
-        )
         if any((pattern.max_length or 0) >= self.max_hold for pattern in patterns):
             raise ValueError("max_hold: it must be more than every max_length, or clean text would block")
         if self.max_waiting < self.max_hold:

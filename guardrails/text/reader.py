@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from guardrails.processor import Check
 from guardrails.text.edits import Found
 from guardrails.text.member import Member, Place
-from guardrails.text.scan import PatternScan, Span, WindowScan
+from guardrails.text.scan import Scan, Span
 from guardrails.text.segments import Segments
 from guardrails.text.view import View
 
@@ -69,7 +69,7 @@ class PatternReader:
         member: Member,
         place: Place,
         view: View,
-        scan: PatternScan | WindowScan,
+        scan: Scan,
         max_hold: int,
         rank: int = 0,
     ) -> None:

@@ -5,12 +5,14 @@ nothing can change any more. Both depend on the text so far alone, never on how 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import regex
 
+from guardrails.processor import Strategy
+from guardrails.text.member import Named
 from guardrails.text.pattern import Pattern
-from guardrails.text.syntax import exact_form, joined
+from guardrails.text.syntax import exact_form, folded, joined
 
 CONTEXT: Final = 64
 """Characters of decided text kept to the left, for look-behinds and `\\b`."""
@@ -23,12 +25,50 @@ _FORGET_AT: Final = 256
 """Decided characters beyond the context at which a scan lets go of them."""
 
 
+class Sought(Named, Protocol):
+    """What is looked for, as far as its findings tell of it; a pattern is one."""
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """What happens to a finding; None leaves that to the processor."""
+
+    @property
+    def replacement(self) -> str | None:
+        """The placeholder under `redact`; None gives the label in brackets."""
+
+
 class Span(NamedTuple):
     """A decided match: offsets in the whole text, and what matched."""
 
     start: int
     end: int
-    pattern: Pattern
+    pattern: Sought
+
+
+class Scan(Protocol):
+    """One text, looked through as it grows."""
+
+    @property
+    def settled(self) -> int:
+        """Everything before this offset is decided for good."""
+
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+        """Take more text; see `PatternScan.feed`."""
+
+    def close(self, spans: list[Span]) -> None:
+        """The text is complete; see `PatternScan.close`."""
+
+
+class Search(Protocol):
+    """What texts are looked through for: prepared once, shared by all streams."""
+
+    def scan(self, seconds: float | None, whole: Callable[[int], int]) -> Scan:
+        """A scan of one text.
+
+        Args:
+            seconds: time limit of one search with patterns that nobody has measured; None for no limit.
+            whole: rounds the end of a match up to where the original character ends.
+        """
 
 
 class Joined:
@@ -41,15 +81,20 @@ class Joined:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         forms = [exact_form(pattern.pattern, pattern.flags) for pattern in patterns]
         self._each = [
-            (pattern, regex.compile(f"(?{form.flags}:{form.found})"))
+            (pattern, form.first and folded(form.first), regex.compile(f"(?{form.flags}:{form.found})"))
             for pattern, form in zip(patterns, forms, strict=True)
         ]
+        self._asked: dict[str, list[tuple[Pattern, regex.Pattern[str]]]] = {}
         found, touching = joined(forms)
         self.found, self.touches_end = regex.compile(found), regex.compile(touching)
 
+    def scan(self, seconds: float | None, whole: Callable[[int], int]) -> "PatternScan":
+        """A scan of one text for all of them; see `Search`."""
+        return PatternScan(self, seconds, whole)
+
     def judge(self, text: str, at: int, seconds: float | None) -> tuple[int, Pattern | None]:
         """The end and the pattern of the match at a place; no pattern when all candidates are rejected."""
-        for pattern, found in self._each:
+        for pattern, found in self._asked.get(text[at]) or self._ask(text[at]):
             candidate = found.match(text, at, timeout=seconds)
             if candidate is None:
                 continue
@@ -60,9 +105,22 @@ class Joined:
                 return end, pattern
         return at + 1, None
 
+    def _ask(self, char: str) -> list[tuple[Pattern, "regex.Pattern[str]"]]:
+        """The patterns that may begin with a character, in their order."""
+        asked = [
+            (pattern, found) for pattern, first, found in self._each if first is None or first & folded(char)
+        ]
+        if char.isascii():  # few, so that they can be kept
+            self._asked[char] = asked
+        return asked
 
-class _Buffer:
-    """Text that is not decided, after some that is: what a pattern may look back at."""
+
+class Buffer:
+    """Text that is not decided, after some that is: what a scan may look back at.
+
+    Args:
+        context: characters of decided text that are kept.
+    """
 
     def __init__(self, context: int) -> None:
         self._context = context
@@ -81,7 +139,7 @@ class _Buffer:
         self._at = at
 
 
-class PatternScan(_Buffer):
+class PatternScan(Buffer):
     """One text, scanned for joined patterns.
 
     Args:
@@ -153,28 +211,33 @@ class PatternScan(_Buffer):
         return True
 
 
-class WindowScan(_Buffer):
+class Window:
+    """A pattern that is held by its stated `max_length`."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern, self.length = pattern, pattern.max_length or 0
+        self.found = regex.compile(f"(?{pattern.flags}:{pattern.pattern})")
+
+    def scan(self, seconds: float | None, whole: Callable[[int], int]) -> "WindowScan":
+        """A scan of one text for it; see `Search`."""
+        return WindowScan(self, seconds, whole)
+
+
+class WindowScan(Buffer):
     """One text, scanned for a pattern that is held by its stated `max_length`.
 
     The pattern sees, at each place, `max_length` characters and one more; so what it finds depends
     on the text alone, whatever the pattern is made of. Of a longer match, that much is found.
 
     Args:
-        pattern: the pattern.
-        found: the same, compiled.
+        window: the pattern.
         seconds: time limit of one attempt; None for no limit.
         whole: rounds the end of a match up to where the original character ends.
     """
 
-    def __init__(
-        self,
-        pattern: Pattern,
-        found: "regex.Pattern[str]",
-        seconds: float | None,
-        whole: Callable[[int], int] = int,
-    ) -> None:
-        self._pattern, self._found, self._seconds, self._whole = pattern, found, seconds, whole
-        self._length = pattern.max_length or 0
+    def __init__(self, window: Window, seconds: float | None, whole: Callable[[int], int] = int) -> None:
+        self._pattern, self._found, self._length = window.pattern, window.found, window.length
+        self._seconds, self._whole = seconds, whole
         super().__init__(max(CONTEXT, self._length))
 
     def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:

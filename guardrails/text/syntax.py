@@ -8,7 +8,7 @@ tests read the end of the text unnoticed, so they become look-aheads; lazy repea
 before a test, so they become greedy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, NoReturn
@@ -61,12 +61,14 @@ class ExactForm:
             attempts that ran into the end of the text.
         flags: what both are read with.
         first: the literal characters that every match begins with one of; None when they are not few.
+        lead: the look-behind that both forms begin with; empty if there is none for all branches.
     """
 
     found: str
     touching: str
     flags: str
     first: frozenset[str] | None
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,11 @@ def exact_form(pattern: str, flags: str = "") -> ExactForm:
     leading = _LEADING_FLAGS.match(pattern)
     if leading:
         pattern, flags = pattern[leading.end() :], flags + leading[1]
-    part = _Reader(pattern, multiline="m" in flags).whole()
+    reader = _Reader(pattern, multiline="m" in flags)
+    part = reader.whole()
     if part.least == 0:
         raise NotExactError("it can match the empty string")
-    return ExactForm(pattern, part.touching, "".join(sorted(set(flags))), part.first)
+    return ExactForm(pattern, part.touching, "".join(sorted(set(flags))), part.first, reader.lead)
 
 
 def check_window(pattern: str, length: int) -> None:
@@ -126,20 +129,53 @@ def check_window(pattern: str, length: int) -> None:
 def joined(forms: Sequence[ExactForm]) -> tuple[str, str]:
     """One pattern for many, in their order: what is searched, and what shows where text is undecided.
 
-    Neighbours that each begin with one of a few characters stand behind one test for these, so that
-    fifty key formats cost hardly more than one where none can begin.
+    Neighbours that each begin with one of a few characters stand behind one test for these, those of them
+    that may begin alike behind one of their own, and all behind the look-behind that they share. So a hundred
+    key formats cost little more than one where none can begin, and where one can, only its like are tried.
     """
+    leads = {(form.lead, form.flags) for form in forms}
+    shared, shared_flags = leads.pop() if len(leads) == 1 else ("", "")
     found, touching = [], []
     for (flags, narrow), group in groupby(forms, lambda form: (form.flags, form.first is not None)):
-        alike = list(group)
-        begin = _begins(frozenset().union(*(form.first or () for form in alike))) if narrow else ""
-        found.append(f"(?{flags}:{begin}(?:{'|'.join(f'(?:{form.found})' for form in alike)}))")
-        touching.append(f"(?{flags}:{begin}(?:{'|'.join(f'(?:{form.touching})' for form in alike)}))")
-    return "|".join(found), f"(?:{'|'.join(touching)})(?!)"
+        neighbours = list(group)
+        sets = _alike(neighbours) if narrow else [neighbours]
+        found.append(f"(?{flags}:{_branches(sets, lambda form: form.found[len(shared) :])})")
+        touching.append(f"(?{flags}:{_branches(sets, lambda form: form.touching[len(shared) :])})")
+    lead = f"(?{shared_flags}:{shared})" if shared else ""
+    return f"{lead}(?:{'|'.join(found)})", f"{lead}(?:{'|'.join(touching)})(?!)"
 
 
-def _begins(characters: frozenset[str]) -> str:
-    return f"(?=[{''.join(regex.escape(character) for character in sorted(characters))}])"
+def _alike(forms: Sequence[ExactForm]) -> list[list[ExactForm]]:
+    """Sets of forms that may begin alike; of different sets, only one can match at a place."""
+    sets: list[tuple[frozenset[str], list[ExactForm]]] = []
+    for form in forms:
+        first, members = folded(form.first or ()), [form]
+        for other in [each for each in sets if each[0] & first]:
+            sets.remove(other)
+            first, members = first | other[0], [*other[1], *members]
+        sets.append((first, members))
+    return [members for _, members in sets]
+
+
+def folded(characters: Iterable[str]) -> frozenset[str]:
+    """Characters without their case, so that what the engine takes for one under any flags is one here."""
+    return frozenset("".join(characters).casefold().replace("ı", "i"))
+
+
+def _branches(sets: Sequence[Sequence[ExactForm]], of: Callable[[ExactForm], str]) -> str:
+    """The forms as branches, each set of them behind a test for what its forms begin with."""
+    branches = [f"{_begins(forms)}(?:{'|'.join(f'(?:{of(form)})' for form in forms)})" for forms in sets]
+    if len(sets) == 1:
+        return branches[0]
+    return f"{_begins([form for forms in sets for form in forms])}(?:{'|'.join(branches)})"
+
+
+def _begins(forms: Sequence[ExactForm]) -> str:
+    """A test for the characters that the forms may begin with; empty if these are not few."""
+    if any(form.first is None for form in forms):
+        return ""
+    characters = sorted(frozenset[str]().union(*(form.first or () for form in forms)))
+    return f"(?=[{''.join(map(regex.escape, characters))}])"
 
 
 class _Reader:
@@ -147,6 +183,7 @@ class _Reader:
 
     def __init__(self, pattern: str, *, multiline: bool) -> None:
         self.pattern, self.at, self.behind = pattern, 0, False
+        self.lead = ""
         self.line_end = r"(?=\n|(?![\s\S]))" if multiline else r"(?=\n?(?![\s\S]))"
 
     def whole(self) -> _Part:
@@ -159,6 +196,8 @@ class _Reader:
         branches = [self._branch(leading=leading, top=top)]
         while self._take("|"):
             branches.append(self._branch(leading=leading, top=top))
+            if top:
+                self.lead = ""
         mosts = [branch.most for branch in branches]
         firsts = [branch.first for branch in branches]
         return _Part(
@@ -241,6 +280,8 @@ class _Reader:
             self._refuse(f"a look-behind of more than {LOOK_BEHIND} characters")
         body = self.pattern[start : self.at]
         self._close()
+        if start == len(opening):
+            self.lead = self.pattern[: self.at]
         return _Part(f"{opening}{body})", 0, 0, test=True)
 
     def _atom(self, *, leading: bool) -> _Part:

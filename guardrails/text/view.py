@@ -5,6 +5,7 @@ original, so clean text passes as it came.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -13,6 +14,7 @@ import regex
 _IGNORABLE: Final = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]")
 _DASH: Final = regex.compile(r"[\p{Pd}\u2212]")
 _SPACE: Final = regex.compile(r"\p{Zs}")
+_APOSTROPHES: Final = {0x2019: "'", 0x02BC: "'"}
 
 
 @lru_cache(maxsize=8192)
@@ -26,6 +28,23 @@ def fold(char: str) -> str:
     if unicodedata.decomposition(char).startswith(("<super>", "<sub>")):
         return char  # the mark of a footnote is no part of the number before it
     return " " if _SPACE.fullmatch(form) else form
+
+
+@lru_cache(maxsize=8192)
+def fold_accents(char: str) -> str:
+    """What one character reads as where accents stand apart from their letters: `é` is `e` and its accent.
+
+    White space of any kind, line breaks included, is a space, and any apostrophe is the plain one.
+    """
+    if char.isspace():
+        return " "
+    return unicodedata.normalize("NFD", fold(char)).translate(_APOSTROPHES)
+
+
+@lru_cache(maxsize=8192)
+def fold_case(char: str) -> str:
+    """The same without case (full case folding, Unicode 3.13): `ß` is `ss`, as `SS` is."""
+    return unicodedata.normalize("NFD", fold_accents(char).casefold())
 
 
 class View:
@@ -44,25 +63,25 @@ class View:
 
     def feed(self, piece: str) -> str:
         """The next piece of the view."""
-        if piece.isascii():
-            folded = piece
-            if self._map is not None:
-                self._map.extend(range(self._original_end, self._original_end + len(piece)))
-        else:
-            folded = self._fold(piece)
+        if not piece.isascii():
+            return self._take([fold(char) for char in piece])
+        if self._map is not None:
+            self._map.extend(range(self._original_end, self._original_end + len(piece)))
         self._original_end += len(piece)
+        self._view_end += len(piece)
+        return piece
+
+    def _take(self, forms: Sequence[str]) -> str:
+        """The piece whose characters read as these forms."""
+        folded = "".join(forms)
+        if self._map is None and any(len(form) != 1 for form in forms):
+            self._map, self._start = [], self._view_end
+        if self._map is not None:
+            for offset, form in enumerate(forms, self._original_end):
+                self._map.extend([offset] * len(form))
+        self._original_end += len(forms)
         self._view_end += len(folded)
         return folded
-
-    def _fold(self, piece: str) -> str:
-        folds = [fold(char) for char in piece]
-        if self._map is None:
-            if all(len(form) == 1 for form in folds):
-                return "".join(folds)
-            self._map, self._start = [], self._view_end
-        for offset, form in enumerate(folds, self._original_end):
-            self._map.extend([offset] * len(form))
-        return "".join(folds)
 
     def original(self, offset: int) -> int:
         """The original offset of the character at a view offset; the end of the text for the end."""
@@ -106,3 +125,41 @@ class RawView(View):
         self._original_end += len(piece)
         self._view_end += len(piece)
         return piece
+
+
+class WordView(View):
+    """The text as words: besides, accents stand apart, and any run of white space is one space.
+
+    Accents are taken apart character by character and keep the order in which they came, so letters with
+    several of them read alike where these were written in the same order.
+
+    Args:
+        case: whether upper and lower case differ.
+    """
+
+    __slots__ = ("_case", "_spaced")
+
+    def __init__(self, *, case: bool = False) -> None:
+        super().__init__()
+        self._case, self._spaced = case, False
+
+    def feed(self, piece: str) -> str:
+        """The next piece of the view."""
+        alike = piece.isascii() and piece.isprintable() and "  " not in piece
+        if not alike or (self._spaced and piece.startswith(" ")):
+            return self._take(self._forms(piece))
+        if piece:
+            self._spaced = piece[-1] == " "
+        return super().feed(piece if self._case else piece.lower())
+
+    def _forms(self, piece: str) -> list[str]:
+        """What each character reads as; of a run of white space, only the first is there."""
+        forms = []
+        for char in piece:
+            form = fold_accents(char) if self._case else fold_case(char)
+            if self._spaced and form.startswith(" "):
+                form = form[1:]
+            if form:
+                self._spaced = form[-1] == " "
+            forms.append(form)
+        return forms

@@ -8,6 +8,8 @@ import pytest
 
 from guardrails import Parallel, Processor
 from guardrails.testing import BACKENDS, CONTRACT, SlowWords, Subject, check, texts_of
+from processors._patterns import PRESETS
+from processors.keywords import Keywords
 from processors.regex import Regex
 
 GROUP: Final = "guardrails.processors"
@@ -58,6 +60,29 @@ FOUND: Final = (
     "4539\u00a05787\u20116362 1486",
 )
 """Of the above, what the preset must find."""
+# Prefixes are in two parts, so that nobody takes these for secrets that leaked.
+SECRET: Final = (
+    "sk" + "-Qk3vT9xLr2Wm8ZpYc5Hn7Bd4Jf6Gs0Ta",
+    "gl" + "pat-Qk3vT9xLr2Wm8ZpYc5Hn",
+    "-----BEGIN PRIVATE" + " KEY-----\nMHcCAQEEIm2d6fnCbTx9QkZv\nqSMM0A==\n-----END PRIVATE" + " KEY-----",
+    "redis" + "://u:h7Kq2x@db.example.org",
+    "https://example.org/wiki/Go_(game)",
+    "www.例え.jp/a?b=c",
+    "javascript:alert(1)",
+    "data:text/plain;base64,aGVsbG8=",
+)
+"""In each of which one of the presets `secrets` and `urls` finds something."""
+NO_SECRET: Final = (
+    "sk" + "-xxxxxxxx",
+    "gl" + "pat-",
+    "-----BEGIN ",
+    "eyJhbGciOi.",
+    "https://",
+    "www.",
+    ").",
+    " and ",
+    "\ud83d",
+)
 # Names say nothing of what is found: found text that stands in its own label would look like a leak.
 MIXED: Final[Sequence[Mapping[str, Any]]] = (
     {"name": "m1", "pattern": r"key-[a-z0-9]{4,12}", "flags": ["ignorecase"], "strategy": "remove"},
@@ -71,6 +96,32 @@ STATED: Final[Sequence[Mapping[str, Any]]] = (
     {"name": "s2", "pattern": r"(['\"])[a-z]{1,3}\1", "max_length": 5, "strategy": "mask"},
     {"name": "s3", "pattern": r"note(?<=<note)>?+", "max_length": 6, "strategy": "remove"},
 )
+TERMS: Final = (
+    "Quellwasser",
+    "new york",
+    "new york city",
+    "straße",
+    "机密计划",
+    "비밀",
+    "C++",
+    "café noir",
+    "💣",
+)
+TOLD: Final = (
+    "QUELL\u200bWASSER",
+    "ｑuellwasser",
+    "New \n York",
+    "new york  city",
+    "die STRASSE",
+    "机密计划",
+    "비밀은",
+    "\u1107\u1175\u1106\u1175\u11af",
+    "c++ ",
+    "Cafe\u0301 \t NOIR",
+    "💣",
+)
+"""Texts in each of which one of these terms is found."""
+UNTOLD: Final = ("new york cit", "HAUPTSTRASSE", "机密计", "café noire", "\ud83d", " and ")
 REFUSING: Final[Sequence[Mapping[str, Any]]] = (*MIXED, {**STATED[0], "strategy": "block"}, STATED[1])
 
 
@@ -78,7 +129,11 @@ def regex(id_: str = "regex", **settings: Any) -> Regex:
     return Regex(id=id_, **settings)
 
 
-def group(*members: Regex | SlowWords) -> Parallel:
+def keywords(**settings: Any) -> Keywords:
+    return Keywords(terms=TERMS, **settings)
+
+
+def group(*members: Keywords | Regex | SlowWords) -> Parallel:
     return Parallel(members=members)
 
 
@@ -89,11 +144,27 @@ def slow(**settings: Any) -> SlowWords:
 private: Final = texts_of(PRIVATE)
 own: Final = texts_of(OWN)
 both: Final = texts_of([*OWN, *PRIVATE])
+terms: Final = texts_of([*TOLD, *UNTOLD])
+secrets: Final = texts_of([*SECRET, *NO_SECRET])
+
+# Settings are shared by streams, and a hundred patterns take a while to be read: so once.
+SECRETS_AND_URLS: Final = regex(presets=["secrets", "urls"])
+ALL_PRESETS: Final = regex(presets=sorted(PRESETS), strategy="block")
 
 SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
+    "keywords": {
+        "words": Subject(lambda: [keywords()], terms, TOLD, most_held=len("new york city")),
+        "substrings in a group": Subject(
+            lambda: [group(keywords(match="substring", strategy="block"), regex(rules=MIXED), slow())],
+            terms,
+            TOLD,
+        ),
+    },
     "regex": {
         "preset redact": Subject(lambda: [regex(presets=["private-data"])], private, FOUND),
         "preset block": Subject(lambda: [regex(presets=["private-data"], strategy="block")], private, FOUND),
+        "secrets and urls": Subject(lambda: [SECRETS_AND_URLS], secrets, SECRET),
+        "all presets block": Subject(lambda: [ALL_PRESETS], secrets, SECRET),
         "rules": Subject(lambda: [regex(rules=[*MIXED, *STATED])], own, ("key-abcd1234", "<note>", "'xyz'")),
         "in a group": Subject(
             lambda: [group(regex(presets=["private-data"], strategy="mask"), slow(strategy="remove"))],
@@ -109,7 +180,7 @@ SUBJECTS: Final[dict[str, dict[str, Subject]]] = {
             ],
             own,
         ),
-    }
+    },
 }
 
 

@@ -17,7 +17,7 @@ from guardrails import Pipeline, Strategy
 from guardrails.adapters.text import to_chunks, to_text
 from guardrails.testing import cuts, cuttings
 from guardrails.text.pattern import Pattern
-from processors._patterns import PRIVATE_DATA
+from processors._patterns.private_data import PRIVATE_DATA
 from processors.regex import Regex
 from tests.text.streams import guard, said, some_cuttings
 

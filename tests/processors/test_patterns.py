@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardrails.text.pattern import Pattern
-from processors._patterns import PRESETS, PRIVATE_DATA
+from processors._patterns import PRESETS
+from processors._patterns.private_data import PRIVATE_DATA
 
 LABELS = {"EMAIL_ADDRESS", "PHONE_NUMBER", "CREDIT_CARD", "IBAN_CODE", "US_SSN", "IP_ADDRESS"}
 JOINED = regex.compile("|".join(f"(?:{pattern.pattern})" for pattern in PRIVATE_DATA))

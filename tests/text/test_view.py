@@ -1,7 +1,7 @@
 """The normalised view: what detectors read, and the way back to the original."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from guardrails import Pattern, TextProcessor
 from guardrails.testing import Patterns
-from guardrails.text.view import RawView, View, fold
+from guardrails.text.view import RawView, View, WordView, fold, fold_accents, fold_case
 from tests.text.streams import guard, ones, said, same_in_every_cutting, some_cuttings
 
 TRICKY: Final = (
@@ -94,12 +94,13 @@ def test_other_text_reads_as_it_is(text: str) -> None:
     assert viewed(text) == text
 
 
-def test_folding_ends() -> None:
+@pytest.mark.parametrize("folding", [fold, fold_accents, fold_case])
+def test_folding_ends(folding: Callable[[str], str]) -> None:
     """What a character reads as has no plainer form itself: a superscript minus is a dash, too."""
     unfinished = [
         hex(code)
         for code in range(sys.maxunicode + 1)
-        if "".join(map(fold, fold(chr(code)))) != fold(chr(code))
+        if "".join(map(folding, folding(chr(code)))) != folding(chr(code))
     ]
     assert unfinished == []
 
@@ -129,10 +130,11 @@ def test_spans_cover_whole_characters(text: str, data: st.DataObject) -> None:
     assert fold(text[last - 1])
 
 
-@given(TEXTS, st.lists(st.integers(1, 4), min_size=1, max_size=6))
-def test_the_cutting_does_not_matter(text: str, sizes: list[int]) -> None:
+@pytest.mark.parametrize("make", [View, WordView])
+@given(text=TEXTS, sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6))
+def test_the_cutting_does_not_matter(make: type[View], text: str, sizes: list[int]) -> None:
     """However the text is fed and forgotten, the view and the map of what is kept are the same."""
-    whole, cut = View(), View()
+    whole, cut = make(), make()
     folded = whole.feed(text)
     seen, at, turn = "", 0, 0
     while at < len(text):
@@ -202,3 +204,60 @@ def test_a_raw_view_sees_the_original() -> None:
     came = guard(ones("a\u200b\U000e0061b１"), Raw())
     assert came.result.text == "a[HIDDEN]b１"
     assert [(finding.start, finding.end) for finding in came.result.findings] == [(1, 3)]
+
+
+# The text as words.
+
+WORDY: Final = st.text(st.one_of(st.sampled_from(f"{TRICKY} \n\t´ßẞİÉ한"), st.characters()), max_size=30)
+
+
+def as_words(text: str) -> str:
+    return WordView().feed(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("STRASSE", "straße"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφος"),
+        ("É", "e\u0301"),
+        ("Ệ", "e\u0323\u0302"),
+        ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af"),
+        ("ガ", "カ\u3099"),
+        ("ｶﾞ", "ガ"),
+        ("Ǆ", "dz\u030c"),
+        ("ŉ", "ʼN"),
+        ("ﬃ", "FFI"),
+        ("a \t\r\n\u2028\u3000\u200b b", "A b"),
+        ("\u2014", "-"),
+    ],
+)
+def test_one_word_reads_in_one_way(one: str, other: str) -> None:
+    """Case, the composition of accents, compatibility forms and the kind of white space do not show."""
+    assert as_words(one) == as_words(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("e", "é"), ("i", "İ"), ("i", "ı"), ("ab", "a b"), ("か", "が")])
+def test_other_words_read_otherwise(one: str, other: str) -> None:
+    """Accents stay, and folding case knows no language."""
+    assert as_words(one) != as_words(other)
+
+
+def test_case_stays_where_it_matters() -> None:
+    """With `case`, all else is folded."""
+    assert WordView(case=True).feed("ＡéB \n ẞ") == "Ae\u0301B ẞ"
+
+
+@given(WORDY)
+def test_words_map_back(text: str) -> None:
+    """Each character maps to the original that it comes from; of white space, to the first in the run."""
+    view = WordView()
+    folded = view.feed(text)
+    unjoined = [(form, offset) for offset, char in enumerate(text) for form in fold_case(char)]
+    kept = [
+        one
+        for place, one in enumerate(unjoined)
+        if one[0] != " " or place == 0 or unjoined[place - 1][0] != " "
+    ]
+    assert [(char, view.original(offset)) for offset, char in enumerate(folded)] == kept
+    assert view.original(len(folded)) == len(text)

@@ -5,12 +5,11 @@ dropped, exotic spaces and dashes plain, so that ASCII separators suffice; CJK a
 
 Three things hold for all of them. Their hold-back is exact, so they use only classes, groups, alternation,
 bounded repeats, look-aheads and, before anything is consumed, look-behinds. Each begins with the same
-`_START`, which the engine then tests once for all of them: within a word, that is at most places of a text,
+`START`, which the engine then tests once for all of them: within a word, that is at most places of a text,
 nothing else is tried. And where two patterns can start at the same place, their order decides: see
 `PRIVATE_DATA`.
 """
 
-from collections.abc import Mapping
 from ipaddress import AddressValueError, IPv6Address
 from types import MappingProxyType
 from typing import Final
@@ -18,31 +17,25 @@ from typing import Final
 import regex
 
 from guardrails.text.pattern import Pattern
-
-# Latin, Greek and Cyrillic letters. CJK is written without spaces: a number or address may follow it at
-# once, and must not be joined with the sentence before it.
-_LETTER: Final = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
-_ALNUM: Final = rf"{_LETTER}0-9"
-_ACCENT: Final = r"\u0300-\u036f"  # `e\u0301` where the text was decomposed
-_START: Final = rf"(?<![{_ALNUM}{_ACCENT}])"
+from processors._patterns._common import ACCENT, ALNUM, LETTER, START
 
 # --- E-mail: RFC 5321 (4.5.3.1: local part at most 64, label at most 63), RFC 5322 (3.2.3, dot-atom),
 # RFC 6531 (non-ASCII addresses), RFC 5890 (`xn--`).
 _MARK: Final = r".+%&'_\-"  # what is likely between the letters; `=`, `/`, `|`, `*` more often stand around
-_ATOM: Final = rf"[{_ALNUM}][{_ALNUM}{_ACCENT}]{{0,63}}"
+_ATOM: Final = rf"[{ALNUM}][{ALNUM}{ACCENT}]{{0,63}}"
 _JOINT: Final = r"(?:[.+%&']|[_\-]{1,2})"  # not `...` or `----`: these lead from a word to an address
 _LOCAL_PART: Final = (
-    rf"(?=[{_ALNUM}][{_ALNUM}{_ACCENT}{_MARK}]{{0,63}}@){_ATOM}(?:{_JOINT}{_ATOM}){{0,31}}[+_\-]{{0,2}}"
+    rf"(?=[{ALNUM}][{ALNUM}{ACCENT}{_MARK}]{{0,63}}@){_ATOM}(?:{_JOINT}{_ATOM}){{0,31}}[+_\-]{{0,2}}"
 )
-_DOMAIN_LABEL: Final = rf"[{_ALNUM}][{_ALNUM}{_ACCENT}\-]{{0,62}}"
-_TOP_LEVEL: Final = rf"(?:[xX][nN]--[a-zA-Z0-9\-]{{1,59}}|[{_LETTER}][{_LETTER}{_ACCENT}]{{1,62}})"
+_DOMAIN_LABEL: Final = rf"[{ALNUM}][{ALNUM}{ACCENT}\-]{{0,62}}"
+_TOP_LEVEL: Final = rf"(?:[xX][nN]--[a-zA-Z0-9\-]{{1,59}}|[{LETTER}][{LETTER}{ACCENT}]{{1,62}})"
 # `git@host.example:path` is where a repository is, `icon@2x.png` a file.
-_NOT_A_MAILBOX: Final = rf"(?!(?:git|hg|svn)@[{_ALNUM}.\-]{{1,253}}[:/][{_ALNUM}~/._])"
+_NOT_A_MAILBOX: Final = rf"(?!(?:git|hg|svn)@[{ALNUM}.\-]{{1,253}}[:/][{ALNUM}~/._])"
 _IMAGE: Final = r"(?:[pP][nN][gG]|[jJ][pP][eE]?[gG]|[wW][eE][bB][pP]|[gG][iI][fF]|[sS][vV][gG])"
-_NOT_A_FILE: Final = rf"(?![1-4]x\.{_IMAGE}(?![{_ALNUM}\-]|\.[{_ALNUM}]))"
+_NOT_A_FILE: Final = rf"(?![1-4]x\.{_IMAGE}(?![{ALNUM}\-]|\.[{ALNUM}]))"
 
 _EMAIL: Final = (
-    rf"{_START}(?<![{_ALNUM}{_ACCENT}][{_MARK}][_\-]?)"
+    rf"{START}(?<![{ALNUM}{ACCENT}][{_MARK}][_\-]?)"
     rf"{_NOT_A_MAILBOX}{_LOCAL_PART}@{_NOT_A_FILE}(?:{_DOMAIN_LABEL}\.){{1,10}}{_TOP_LEVEL}"
 )
 
@@ -90,7 +83,7 @@ _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Expres
 # numbers that start with 1 only the old JCB series are cards.
 _NO_MORE: Final = r"(?![ \-]?[0-9])"
 _CARD: Final = (
-    rf"{_START}(?<![0-9]\.)"
+    rf"{START}(?<![0-9]\.)"
     r"(?:(?:[2-689][0-9]|18)[0-9](?:(?: {1,2}|-)?[0-9]){9,16}(?![0-9])"
     r"|[2-689][0-9]{3}\.(?:[0-9]{4}(?:\.[0-9]{4}){1,3}|[0-9]{6}\.[0-9]{4,5})(?![0-9]|\.[0-9])"
     rf"|[2-689](?:[ \-][0-9]){{11,18}}{_NO_MORE}"
@@ -125,7 +118,7 @@ _IBAN_LENGTHS: Final = MappingProxyType(
     {country: length for length, countries in _IBAN_COUNTRIES.items() for country in countries.split()}
 )
 # At most 33 characters, and one that may follow.
-_IBAN: Final = rf"{_START}[A-Za-z]{{2}}[0-9]{{2}}(?:(?: {{1,2}}|-)?[A-Za-z0-9]){{11,30}}"
+_IBAN: Final = rf"{START}[A-Za-z]{{2}}[0-9]{{2}}(?:(?: {{1,2}}|-)?[A-Za-z0-9]){{11,30}}"
 
 # --- IP addresses: RFC 791; RFC 4291 (2.2, the text forms of IPv6). What stands after `version`, `>=`
 # or `Chrome/`, in a longer dotted number or after a letter (`v1.2.3.4`) is a version, not an address.
@@ -134,15 +127,15 @@ _VERSION: Final = (
     r"[0-9]\.|==|[<>~]= ?|[Vv]ersion(?: |[\"']?[:=] ?[\"']?|\([\"']?)"
     r"|(?:[Rr]elease|[Ss]ection|[Cc]hapter) |§ ?"
     "|[ \n(\"'`,;]"
-    rf"[{_LETTER}]{{1,24}}/"  # a product, not `https://example.com/ip/203.0.113.77`
+    rf"[{LETTER}]{{1,24}}/"  # a product, not `https://example.com/ip/203.0.113.77`
 )
 _IPV4: Final = (
-    rf"{_START}(?=[0-9])(?<!{_VERSION})"
+    rf"{START}(?=[0-9])(?<!{_VERSION})"
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?![0-9]|\.[0-9])"
 )
 _HEX: Final = r"[0-9A-Fa-f]"
 _IPV6: Final = (
-    rf"{_START}(?<![0-9A-Fa-f:]:)"
+    rf"{START}(?<![0-9A-Fa-f:]:)"
     rf"{_HEX}{{0,4}}(?::{_HEX}{{0,4}}){{2,7}}(?:\.[0-9]{{1,3}}){{0,3}}"
     rf"(?![0-9A-Za-z_]|:{_HEX}|\.[0-9])"
 )
@@ -159,7 +152,7 @@ _SSN_WORD: Final = (
     rf"(?<=(?:SSN|ssn|[Ss]ocial [Ss]ecurity(?: [Nn]umber| [Nn]o\.?)?){_IS})"
 )
 _SSN: Final = (
-    rf"{_START}(?=[0-8])"
+    rf"{START}(?=[0-8])"
     rf"(?:(?<![0-9][.\-]){_AREA}-{_GROUP}-{_SERIAL}(?![0-9]|[.\-][0-9])"
     rf"|(?<![0-9)][ .\-]){_AREA} {_GROUP} {_SERIAL}(?![0-9]|[ .\-][0-9])"
     rf"|{_SSN_WORD}{_AREA}{_GROUP}{_SERIAL}(?![0-9]|[.\-][0-9]))"
@@ -201,7 +194,7 @@ _ANNOUNCED: Final = (
     rf"(?![0-9]|[.:\-][0-9])"
 )
 _PHONE: Final = (
-    rf"{_START}(?=[0-9(+])(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NOT_A_FIGURE}{_NORTH_AMERICAN}"
+    rf"{START}(?=[0-9(+])(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NOT_A_FIGURE}{_NORTH_AMERICAN}"
     rf"|{_NOT_IN_A_ROW}{_NATIONAL}|{_ANNOUNCED})"
 )
 _NORTH_AMERICAN_DIGITS: Final = 11  # with the country code 1
@@ -359,5 +352,3 @@ PRIVATE_DATA: Final[tuple[Pattern, ...]] = (
     Pattern("US_SSN", _SSN, "pii.us_ssn", score=0.9),
     Pattern("PHONE_NUMBER", _PHONE, "pii.phone_number", verify=phone_length, score=0.8),
 )
-
-PRESETS: Final[Mapping[str, tuple[Pattern, ...]]] = MappingProxyType({"private-data": PRIVATE_DATA})
