@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench fuzz format clean
+.PHONY: demo test check bench fuzz format schema clean
 
 demo: .venv/run.stamp
 	$(BIN)/python examples/demo.py
@@ -24,6 +24,9 @@ fuzz: .venv/dev.stamp
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+schema: .venv/dev.stamp
+	$(BIN)/guardrails schema > configs/schema.json
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""YAML 1.2 as plain values, each with its place in the file.
+"""YAML 1.2, or a mapping of Python, as plain values, each with its place in the file.
 
 It takes ruamel.yaml's parsing events and reads scalars by YAML 1.2's core schema itself, so that nothing in
 a file can construct objects, each value knows its place, and what is too deep or too large is refused on
@@ -6,8 +6,8 @@ the way.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -38,7 +38,9 @@ MAX_VALUES: Final = 100_000
 _ADVICE: Final = {
     "'\\t'": "; indent with spaces, YAML takes no tabs",
     "unknown escape character": "; put patterns in single quotes, which take them as they are",
-    "expected <block end>": "; a text with brackets or braces, such as a pattern, needs single quotes",
+    "'<scalar>'": "; a text with brackets or braces, such as a pattern, needs single quotes",
+    "expected <block end>": "; is this line indented as much as those that it stands beside?",
+    "but got '{'": "; a text with braces, such as `${NAME}`, needs quotes here",
     "expected '<document start>'": "; is this a configuration, or a file of chunks?",
 }
 """What people mostly meant where the parser stumbles, by a part of what it says."""
@@ -64,16 +66,16 @@ class Node:
     """A value and where it stands.
 
     Attributes:
-        place: where it begins.
+        place: where it begins; None if it comes from no file.
         value: None, a bool, int, float or str, a list of nodes, or a dict of nodes.
         keys: where each key of a mapping begins.
         size: how many values it stands for, itself included.
         depth: how many lists and mappings deep it is, itself included.
     """
 
-    place: Place
+    place: Place | None
     value: Any
-    keys: dict[str, Place] = field(default_factory=dict)
+    keys: dict[str, Place | None] = field(default_factory=dict)
     size: int = 1
     depth: int = 0
 
@@ -108,6 +110,25 @@ def read_yaml(path: str) -> Node | None:
         # What the parser lets through, as for an escape that names no character.
         raise YamlError(f"this is no YAML: {_one_line(error)}", builder.place) from None
     return builder.root
+
+
+def node_of(value: object, depth: int = 0) -> Node:
+    """A mapping as a configuration in Python has it, as if it had been read.
+
+    Raises:
+        YamlError: a key is no text, or it is nested too deeply.
+    """
+    if depth > MAX_DEPTH:
+        raise YamlError(f"nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise YamlError(f"a key must be text, not {key!r}")
+        nodes = {str(key): node_of(below, depth + 1) for key, below in value.items()}
+        return Node(None, nodes, dict.fromkeys(nodes))
+    if isinstance(value, list | tuple):
+        return Node(None, [node_of(below, depth + 1) for below in value])
+    return Node(None, value)
 
 
 def _read_text(path: str) -> str:
@@ -163,6 +184,8 @@ class _Builder:
         self.place = event.start_mark.line + 1, event.start_mark.column + 1
         match event:
             case ScalarEvent():
+                if not event.value and not event.style:
+                    self.place = self._place_of_nothing()
                 self._add(self._named(event, Node(self.place, self._scalar(event))))
             case SequenceStartEvent():
                 self._begin(self._named(event, Node(self.place, [], depth=1)))
@@ -200,7 +223,13 @@ class _Builder:
             self._fail(f"no anchor `&{name}` stands before this alias")
         if any(node is box for box in self._open):
             self._fail(f"`*{name}` stands in what it refers to; that has no end")
-        return node
+        return replace(node, place=self.place)
+
+    def _place_of_nothing(self) -> Place:
+        """Where a value is left out: at its key, since the parser says where the next one stands."""
+        key = self._pending[-1] if self._pending else None
+        place = self._open[-1].keys[key] if key is not None else None
+        return place or self.place
 
     def _begin(self, node: Node) -> None:
         if len(self._open) >= MAX_DEPTH:
@@ -233,7 +262,7 @@ class _Builder:
         if not isinstance(node.value, str):
             self._fail("a key must be text; put it in quotes if it is meant so", place)
         if node.value in box.keys:
-            line, column = box.keys[node.value]
+            line, column = box.keys[node.value] or self.place
             self._fail(f"the key {node.value!r} stands here twice, first at {line}:{column}", place)
         box.keys[node.value] = place
         return node.value

@@ -1,252 +1,355 @@
-"""YAML to a pipeline. Processors are found by entry point: the built-in ones exactly as anyone else's."""
+"""Configurations: YAML, or a mapping, to a pipeline and its cases."""
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final, NoReturn, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
-from guardrails._invalid import InvalidError, Problem, build
-from guardrails._yaml import Node, Place, YamlError, read_yaml
+from pydantic import BaseModel
+
+from guardrails._invalid import Fault, InvalidError, build
+from guardrails._settings import Settings
+from guardrails._yaml import Node, Place, YamlError, node_of, read_yaml
+from guardrails.cases import Case, ExpectedFinding, ExpectedTripwire
+from guardrails.choices import ChoiceError, nearest
+from guardrails.document import INPUT, OUTPUT, Document, Limits, Versioned
 from guardrails.pipeline import Pipeline
+from guardrails.problems import ConfigError, Path, Problem, written
 from guardrails.processor import Processor
+from guardrails.registry import Registry, UnusableTypeError, described, presets
+from guardrails.release import CULPRIT
 from guardrails.stream import OnFinding
 from guardrails.text.processor import Parallel, TextProcessor
 
-GROUP: Final = "guardrails.processors"
-"""The entry point group in which distributions name their processors."""
+Source: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""A file, the bare name of a preset, or a mapping of the same shape."""
 
-VERSION: Final = 1
-"""The version of the file format."""
+M = TypeVar("M", bound=BaseModel)
 
-_KEYS: Final = ("version", "output_processors")
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_BARE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
+_KEYS: Final = tuple(Document.model_fields)
+_BOUNDS: Final = {"max_hold", "max_waiting"}
+"""The limits that are settings of text processors."""
 
-Path: TypeAlias = tuple[str | int, ...]
 
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a configuration says.
 
-class ConfigError(ValueError):
-    """A configuration cannot be used.
-
-    The message names the file, the line and column, the keys that lead there, what is wrong and what would
-    be right. If several things are wrong with one processor, there is a line for each.
+    Attributes:
+        pipeline: ready to guard streams.
+        cases: the cases it carries.
+        file: where it was read from; None for a mapping.
+        lines: for each case, the line at which it begins; None for a mapping.
+        types: the type of each processor, by its id, as the configuration names it.
     """
 
+    pipeline: Pipeline
+    cases: tuple[Case, ...]
+    file: str | None
+    lines: tuple[int | None, ...]
+    types: Mapping[str, str]
 
-def load_pipeline(path: str | os.PathLike[str], *, on_finding: OnFinding | None = None) -> Pipeline:
-    """Build the pipeline that a YAML file describes.
+
+def load_pipeline(source: Source, *, on_finding: OnFinding | None = None) -> Pipeline:
+    """Build the pipeline that a configuration describes.
 
     Args:
-        path: the file: YAML 1.2 in UTF-8, at most 1 MiB.
+        source: a file (YAML 1.2 in UTF-8, at most 1 MiB); a bare name such as `strict`, which finds the
+            preset of that name and never a file (`./strict` is a file); or a mapping of the same shape. In
+            a file, relative paths are relative to its folder; in a mapping, to the current directory.
         on_finding: told of each finding, see `Pipeline`.
 
     Returns:
         A pipeline that has been checked as far as it can be without a stream.
 
     Raises:
-        ConfigError: the file cannot be read, or something in it is not right.
+        ConfigError: the configuration cannot be read, or something in it is not right.
+        TypeError: `source` is neither a path or name nor a mapping.
     """
-    file = os.fspath(path)
+    return load_config(source, on_finding=on_finding).pipeline
+
+
+def load_config(source: Source, *, on_finding: OnFinding | None = None) -> Config:
+    """Build all that a configuration describes: the pipeline, and the cases to test it with.
+
+    Arguments and errors are those of `load_pipeline`.
+    """
+    if isinstance(source, Mapping):
+        return _Loader(None).load(_read(None, source), on_finding)
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError("a configuration is a path, the name of a preset, or a mapping")
+    file = find(source)
+    return _Loader(file).load(_read(file, None), on_finding)
+
+
+def find(source: str | os.PathLike[str]) -> str:
+    """The file of a configuration that is given as a path or as the bare name of a preset.
+
+    Raises:
+        ConfigError: it is a bare name, and there is no preset of that name.
+    """
+    name = os.fspath(source)
+    if not isinstance(source, str) or not _BARE_NAME.fullmatch(name):
+        return name
+    known = presets()
+    if name in known:
+        return str(known[name])
+    hint = f" (the file of that name is ./{name})" if FilePath(name).exists() else ""
+    unknown = ChoiceError(f"there is no preset {name!r}{hint}", name, known)
+    raise ConfigError([Problem(str(unknown), nearest=unknown.nearest)])
+
+
+def _read(file: str | None, mapping: Mapping[str, Any] | None) -> Node:
     try:
-        root = read_yaml(file)
+        root = read_yaml(file) if file is not None else node_of(mapping)
     except YamlError as error:
-        raise ConfigError(f"{_at(file, error.place)}: {error}") from None
+        raise ConfigError([_placed(file, error.place, (), str(error))]) from None
     if root is None:
-        raise ConfigError(f"{file}: the file is empty; it needs the keys {', '.join(_KEYS)}")
-    return Pipeline(_Loader(file).processors(root), on_finding=on_finding)
+        raise ConfigError([Problem(f"the file is empty; it needs the keys version and {OUTPUT}", file=file)])
+    if not isinstance(root.value, dict):
+        wrong = f"the file must be a mapping with the keys {', '.join(_KEYS)}"
+        raise ConfigError([_placed(file, root.place, (), wrong)])
+    return root
 
 
 class _Loader:
-    """Builds the processors of one file."""
+    """Builds what one configuration describes, and collects all that is wrong with it."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str | None) -> None:
         self._file = file
-        self._types = _Types()
-        self._ids: dict[str, Place] = {}
+        self._folder = FilePath(file).parent if file is not None else None
+        self._registry = Registry()
+        self._ids: dict[str, Place | None] = {}
+        self._types: dict[str, str] = {}
+        self._problems: list[tuple[Place, Problem]] = []
+        self._cause: Exception | None = None
 
-    def processors(self, root: Node) -> list[Processor]:
-        """The processors of the file, in order."""
-        self._check_top(root)
-        return [self._entry(node, path) for node, path in self._entries(root, "output_processors", ())]
+    def load(self, root: Node, on_finding: OnFinding | None) -> Config:
+        """Build everything.
 
-    def _fail(self, place: Place, path: Path, message: str, cause: Exception | None = None) -> NoReturn:
-        raise ConfigError(self._line(place, path, message)) from cause
+        Raises:
+            ConfigError: something is wrong; it has all that could be found.
+        """
+        document = self._document(root)
+        limits = document.limits if document is not None else _limits(root)
+        bounds: dict[str, int] = limits.model_dump(include=_BOUNDS, exclude_unset=True)
+        lists = {key: self._processors(root, key, bounds) for key in (INPUT, OUTPUT)}
+        if document is not None and not self._problems:
+            self._check_cases(document.tests, root, lists)
+        if document is None or self._problems:
+            self._raise()
+        return Config(
+            Pipeline(
+                lists[OUTPUT],
+                input_processors=lists[INPUT],
+                release=document.release,
+                max_buffer=limits.max_buffer,
+                max_checks=limits.max_checks,
+                on_finding=on_finding,
+            ),
+            document.tests,
+            self._file,
+            tuple(_line(root.value["tests"].value[index]) for index in range(len(document.tests))),
+            self._types,
+        )
 
-    def _line(self, place: Place, path: Path, message: str) -> str:
-        keys = f"{_written(path)}: " if path else ""
-        return f"{_at(self._file, place)}: {keys}{message}"
+    def _raise(self) -> NoReturn:
+        problems = sorted(self._problems, key=lambda each: each[0])
+        raise ConfigError([problem for _, problem in problems]) from self._cause
 
-    def _check_top(self, root: Node) -> None:
-        if not isinstance(root.value, dict):
-            self._fail(root.place, (), f"the file must be a mapping with the keys {', '.join(_KEYS)}")
-        for key, place in root.keys.items():
-            if key not in _KEYS:
-                self._fail(place, (key,), f"unknown key; valid keys are {', '.join(_KEYS)}")
-        for key in _KEYS:
-            if key not in root.value:
-                self._fail(root.place, (key,), "this key is required")
-        version = root.value["version"]
-        if type(version.value) is not int or version.value != VERSION:
-            self._fail(version.place, ("version",), f"must be {VERSION}, the only version of the format")
+    def _note(self, place: Place | None, path: Path, message: str, nearest: str | None = None) -> None:
+        problem = _placed(self._file, place, path, message, nearest)
+        self._problems.append((place or (0, 0), problem))
+
+    def _model(
+        self, kind: type[M], node: Node, path: Path, data: dict[str, Any], more_keys: Sequence[str] = ()
+    ) -> M | None:
+        """A model of a node; None if something is wrong, which is noted."""
+        settings = Settings(self._folder)
+        data = settings.ready(kind, data)
+        faults = settings.faults
+        if not faults:
+            try:
+                return build(kind, data, more_keys=more_keys)
+            except InvalidError as error:
+                faults = error.faults
+        for fault in faults:
+            place, keys = _locate(fault, node, path)
+            self._note(place, keys, fault.message, fault.nearest)
+        return None
+
+    def _document(self, root: Node) -> Document | None:
+        """All but the processors. A file of another version may be meant quite differently."""
+        data = {key: node.plain() for key, node in root.value.items() if key not in {INPUT, OUTPUT}}
+        if "version" in data and self._model(Versioned, root, (), {"version": data["version"]}) is None:
+            self._raise()
+        if not any(key in {INPUT, OUTPUT} or nearest(key, (INPUT, OUTPUT)) for key in root.value):
+            self._note(root.place, (), f"give {OUTPUT}, {INPUT} or both")
+        return self._model(Document, root, (), data)
+
+    def _processors(self, root: Node, key: str, bounds: Mapping[str, int]) -> list[Processor]:
+        """The processors of a list, in order, as far as they can be built."""
+        entries = self._entries(root, key, ()) if key in root.value else []
+        built = [self._entry(node, path, bounds) for node, path in entries]
+        return [processor for processor in built if processor is not None]
 
     def _entries(self, node: Node, key: str, path: Path) -> list[tuple[Node, Path]]:
         """The items of the list of processors under a key, each with its path."""
         items = node.value[key]
         if not isinstance(items.value, list) or not items.value:
-            self._fail(items.place, (*path, key), "must be a list of one or more processors")
+            self._note(items.place, (*path, key), "must be a list of one or more processors")
+            return []
         return [(item, (*path, key, index)) for index, item in enumerate(items.value)]
 
-    def _entry(self, node: Node, path: Path) -> Processor:
+    def _entry(self, node: Node, path: Path, bounds: Mapping[str, int]) -> Processor | None:
         if not isinstance(node.value, dict) or "parallel" not in node.value:
-            return self._single(node, path)
+            return self._single(node, path, bounds)
         for key, place in node.keys.items():
             if key != "parallel":
-                self._fail(place, (*path, key), "`parallel` stands alone; its members have keys of their own")
-        return Parallel(
-            members=tuple(self._member(item, place) for item, place in self._entries(node, "parallel", path))
-        )
+                alone = "`parallel` stands alone; its members have keys of their own"
+                self._note(place, (*path, key), alone)
+        built = [self._member(item, at, bounds) for item, at in self._entries(node, "parallel", path)]
+        members = tuple(member for member in built if member is not None)
+        return Parallel(members=members) if members else None
 
-    def _member(self, node: Node, path: Path) -> TextProcessor:
+    def _member(self, node: Node, path: Path, bounds: Mapping[str, int]) -> TextProcessor | None:
         if isinstance(node.value, dict) and "parallel" in node.value:
-            self._fail(node.keys["parallel"], path, "groups cannot be nested; put its members here instead")
-        processor = self._single(node, path)
-        if not isinstance(processor, TextProcessor):
-            self._fail(
-                node.value["type"].place,
-                (*path, "type"),
-                f"{node.value['type'].value!r} does not look for spans in texts, so it cannot stand in "
-                "`parallel`; give it an entry of its own",
-            )
-        return processor
+            nested = "groups cannot be nested; put its members here instead"
+            self._note(node.keys["parallel"], path, nested)
+            return None
+        processor = self._single(node, path, bounds)
+        if processor is None or isinstance(processor, TextProcessor):
+            return processor
+        type_ = node.value["type"]
+        self._note(
+            type_.place,
+            (*path, "type"),
+            f"{type_.value!r} does not look for spans in texts, so it cannot stand in `parallel`; give it an "
+            "entry of its own",
+        )
+        return None
 
-    def _single(self, node: Node, path: Path) -> Processor:
+    def _single(self, node: Node, path: Path, bounds: Mapping[str, int]) -> Processor | None:
+        """The processor of an entry; None if something is wrong, which is noted."""
         kind = self._kind(node, path)
+        if kind is None:
+            return None
         data = node.plain()
-        data.setdefault("id", data["type"])
-        del data["type"]
+        type_ = data.pop("type")
+        defaults = bounds if issubclass(kind, TextProcessor) else {}
         try:
-            processor = build(kind, data)
-        except InvalidError as error:
-            raise ConfigError(self._all(error.problems, node, path)) from None
+            processor = self._model(kind, node, path, {"id": type_, **defaults, **data}, more_keys=["type"])
         except Exception as error:  # noqa: BLE001 - its own code may raise anything
-            self._fail(node.place, path, f"setting up the processor failed: {_described(error)}", error)
-        self._note_ids(processor, node, path)
+            self._cause = self._cause or error
+            self._note(node.place, path, f"setting up the processor failed: {described(error)}")
+            return None
+        if processor is not None:
+            self._note_id(processor, node, path)
         return processor
 
-    def _kind(self, node: Node, path: Path) -> type[Processor]:
+    def _kind(self, node: Node, path: Path) -> type[Processor] | None:
         """The class that an entry names."""
         if not isinstance(node.value, dict):
-            self._fail(node.place, path, "must be a mapping with the key `type` or `parallel`")
-        if "type" not in node.value:
-            self._fail(node.place, (*path, "type"), f"this key is required; {self._types.choices()}")
-        name = node.value["type"]
-        if not isinstance(name.value, str):
-            self._fail(name.place, (*path, "type"), f"must be text; {self._types.choices()}")
-        try:
-            return self._types.find(name.value)
-        except _UnusableTypeError as fault:
-            self._fail(name.place, (*path, "type"), str(fault), fault)
+            self._note(node.place, path, "must be a mapping with the key `type` or `parallel`")
+            return None
+        name, path = node.value.get("type"), (*path, "type")
+        if name is None:
+            self._note_no_type(node, path)
+        elif not isinstance(name.value, str):
+            self._note(name.place, path, f"must be text; {self._registry.choices()}")
+        else:
+            try:
+                return self._registry.find(name.value)
+            except UnusableTypeError as error:
+                self._cause = self._cause or error
+                self._note(name.place, path, str(error), error.nearest)
+        return None
 
-    def _note_ids(self, processor: Processor, node: Node, path: Path) -> None:
+    def _note_no_type(self, node: Node, path: Path) -> None:
+        """A key that looks like `type` is most likely meant to be it."""
+        meant = [key for key in node.keys if nearest(key, ("type", "parallel"))]
+        if not meant:
+            self._note(node.place, path, f"this key is required; {self._registry.choices()}")
+        for key in meant:
+            unknown = ChoiceError("unknown key", key, ("type", "parallel"), "an entry begins with")
+            self._note(node.keys[key], (*path[:-1], key), str(unknown), unknown.nearest)
+
+    def _note_id(self, processor: Processor, node: Node, path: Path) -> None:
         place = node.value["id"].place if "id" in node.value else node.place
-        for part in processor.parts:
-            if part.id in self._ids:
-                first = _at(self._file, self._ids[part.id])
-                self._fail(
-                    place, (*path, "id"), f"{part.id!r} is the id of the processor at {first}; give another"
-                )
-            self._ids[part.id] = place
+        if processor.id in self._ids:
+            at = self._ids[processor.id]
+            first = f" at {self._file}:{at[0]}:{at[1]}" if at is not None else " before"
+            self._note(
+                place, (*path, "id"), f"{processor.id!r} is the id of the processor{first}; give another"
+            )
+        self._ids.setdefault(processor.id, place)
+        self._types[processor.id] = node.value["type"].value
 
-    def _all(self, problems: Iterable[Problem], node: Node, path: Path) -> str:
-        """A line for each problem, in the order of the file."""
-        located = {(*_locate(problem, node, path), problem.message) for problem in problems}
-        return "\n".join(
-            self._line(*each) for each in sorted(located, key=lambda each: (each[0], str(each[1:])))
-        )
+    def _check_cases(
+        self, cases: Sequence[Case], root: Node, lists: Mapping[str, Sequence[Processor]]
+    ) -> None:
+        """Cases may name only what there is."""
+        names: set[str] = set()
+        for index, case in enumerate(cases):
+            path: Path = ("tests", index)
+            wanted = INPUT if case.input is not None else OUTPUT
+            if not lists[wanted]:
+                self._note_at(root, path, f"what it gives goes to `{wanted}`, and there are none")
+            if case.name in names:
+                self._note_at(root, (*path, "name"), "each case needs a name of its own; this stands twice")
+            names.add(case.name)
+            self._check_id(case.expect.tripwire, root, (*path, "expect", "tripwire", "processor"))
+            for place, finding in enumerate(case.expect.findings or ()):
+                self._check_id(finding, root, (*path, "expect", "findings", place, "processor"))
 
+    def _check_id(self, expected: ExpectedTripwire | ExpectedFinding | None, root: Node, path: Path) -> None:
+        id_ = expected.processor if expected is not None else None
+        if id_ is not None and id_ not in {*self._ids, CULPRIT}:
+            unknown = ChoiceError(f"no processor has the id {id_!r}", id_, self._ids)
+            self._note_at(root, path, str(unknown), unknown.nearest)
 
-class _UnusableTypeError(Exception):
-    """A type names no processor that can be used."""
-
-
-class _Types:
-    """The types of processors that the installed distributions name."""
-
-    def __init__(self) -> None:
-        self._found: defaultdict[str, list[EntryPoint]] = defaultdict(list)
-        for point in entry_points(group=GROUP):
-            self._found[point.name].append(point)
-
-    def choices(self) -> str:
-        """What `type` can be, in words."""
-        if not self._found:
-            return f"no installed distribution names a type (entry point group {GROUP})"
-        return f"choose from {', '.join(sorted(self._found))} (found in the entry point group {GROUP})"
-
-    def find(self, name: str) -> type[Processor]:
-        """The class of a type.
-
-        Raises:
-            _UnusableTypeError: there is none, or none that can be used; the message says why.
-        """
-        points = self._found.get(name, [])
-        if not points:
-            raise _UnusableTypeError(f"there is no processor type {name!r}; {self.choices()}")
-        if len(points) > 1:
-            owners = " and ".join(sorted(_owner(point) for point in points))
-            raise _UnusableTypeError(f"the type {name!r} is registered by {owners}; uninstall one of them")
-        (point,) = points
-        source = f"the type {name!r}, which is {point.value} of {_owner(point)},"
-        try:
-            kind: Any = point.load()
-        except Exception as error:
-            raise _UnusableTypeError(f"{source} cannot be imported: {_described(error)}") from error
-        if not isinstance(kind, type) or not issubclass(kind, Processor):
-            raise _UnusableTypeError(f"{source} is no subclass of guardrails.Processor")
-        return kind
+    def _note_at(self, root: Node, path: Path, message: str, nearest: str | None = None) -> None:
+        place, keys = _locate(Fault(path, message), root, ())
+        self._note(place, keys, message, nearest)
 
 
-def _owner(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"
+def _limits(root: Node) -> Limits:
+    """The limits of a document with faults: they may be right, and processors may rely on them."""
+    try:
+        return build(Limits, root.value["limits"].plain())
+    except (KeyError, InvalidError):
+        return Limits()
 
 
-def _locate(problem: Problem, node: Node, path: Path) -> tuple[Place, Path]:
-    """Where a problem is: the place of its key or value, or that of what is nearest around it."""
+def _line(node: Node) -> int | None:
+    return None if node.place is None else node.place[0]
+
+
+def _placed(
+    file: str | None, place: Place | None, path: Path, message: str, nearest: str | None = None
+) -> Problem:
+    line, column = place or (None, None)
+    return Problem(message, written(path), file, line, column, nearest)
+
+
+def _locate(fault: Fault, node: Node, path: Path) -> tuple[Place | None, Path]:
+    """Where a fault is: the place of its key or value, or that of what is nearest around it."""
     place = node.place
-    last = len(problem.path) - 1
-    for at, part in enumerate(problem.path):
+    last = len(fault.path) - 1
+    for at, part in enumerate(fault.path):
         if isinstance(node.value, dict) and part in node.value:
             place = node.keys[str(part)]
             node = node.value[part]
         elif isinstance(node.value, list) and isinstance(part, int) and part < len(node.value):
             node = node.value[part]
-        elif problem.absent and at == last:
+        elif fault.absent and at == last:
             return node.place, (*path, part)
         else:
             continue  # the name of a case of a union
         path = (*path, part)
-        if not problem.on_key:
+        if not fault.on_key:
             place = node.place
     return place, path
-
-
-def _at(file: str, place: Place | None) -> str:
-    return f"{file}:{place[0]}:{place[1]}" if place else file
-
-
-def _written(path: Path) -> str:
-    """Keys and positions as one writes them: `output_processors[0].rules[1].name`."""
-    written = ""
-    for part in path:
-        if isinstance(part, str) and _NAME.fullmatch(part):
-            written += f".{part}"
-        else:
-            written += f"[{part!r}]"
-    return written.removeprefix(".")
-
-
-def _described(error: Exception) -> str:
-    """An error's class and message, in one line."""
-    words = " ".join(str(error).split())
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__

@@ -1,6 +1,7 @@
-"""Short ways to make chunks, sources and processors."""
+"""Short ways to make chunks, sources, processors and distributions."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from anyio.lowlevel import checkpoint
@@ -86,3 +87,12 @@ class Does(Processor):
 def does(step: Callable[[Run, Item], Any], id_: str = "does", **settings: Any) -> Does:
     """A processor whose step is a function of the run and the item."""
     return Does(id=id_, make=lambda run: lambda item: step(run, item), **settings)
+
+
+def distribute(site: Path, name: str, types: dict[str, str]) -> None:
+    """Write what an installer leaves of a distribution that names processors."""
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = [f"{type_} = {where}" for type_, where in types.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[guardrails.processors]", *lines, ""]))

@@ -1,20 +1,24 @@
 """Configuration files: what they build, and that whatever is wrong in one is named with its place."""
 
 import json
+import pickle
 import time
+import traceback
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import anyio
 import pytest
 
-from guardrails.config import ConfigError, load_pipeline
-from guardrails.processor import Finding
+from guardrails import ConfigError, Finding, Pipeline, Problem, load_pipeline
+from guardrails.config import load_config
 from guardrails.text.processor import Parallel
+from tests.helpers import distribute
 
 HEAD: Final = "version: 1\noutput_processors:\n"
 REGEX: Final = "{type: regex, presets: [private-data]}"
-TYPES: Final = "choose from regex (found in the entry point group guardrails.processors)"
+TYPES: Final = "choose from keywords, regex (found in the entry point group guardrails.processors)"
 
 pytestmark = pytest.mark.usefixtures("at")
 
@@ -22,7 +26,7 @@ STRANGE: Final = """
 from enum import Enum
 from pathlib import Path
 
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, Field, SecretStr, field_validator
 
 import guardrails
 from guardrails import Processor, TextProcessor
@@ -56,6 +60,29 @@ class Strange(Processor):
         return lambda item: (item,)
 
 
+class Account(BaseModel, extra="forbid"):
+    token: SecretStr
+    file: Path | None = None
+
+
+class Keyed(Processor):
+    file: Path | None = None
+    files: tuple[Path, ...] = ()
+    key: SecretStr = SecretStr("")
+    keys: tuple[SecretStr, ...] = ()
+    by_name: dict[str, SecretStr] = {}
+    main: Account | None = None
+    accounts: tuple[Account, ...] = ()
+    either: SecretStr | int = 0
+    long: SecretStr = Field(default=SecretStr("x" * 100), min_length=100)
+    word: str = ""
+    words: tuple[str, ...] = ()
+    notes: dict[str, str] | Path = Path()
+
+    def open(self, run):
+        return lambda item: (item,)
+
+
 class Spans(TextProcessor):
     def patterns(self):
         return [guardrails.Pattern("SPAN", "span", "test.span")]
@@ -83,6 +110,7 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         {
             "strange": "strange_guards:Strange",
             "spans": "strange_guards:Spans",
+            "keyed": "strange_guards:Keyed",
             "function": "strange_guards:function",
             "absent": "strange_guards:Absent",
             "broken": "broken_guards:Broken",
@@ -93,15 +121,6 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (site / "strange_guards.py").write_text(STRANGE)
     (site / "broken_guards.py").write_text("import not_there\n")
     monkeypatch.syspath_prepend(site)
-
-
-def distribute(site: Path, name: str, types: dict[str, str]) -> None:
-    """Write what an installer leaves of a distribution that names processors."""
-    info = site / f"{name}-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    lines = [f"{type_} = {where}" for type_, where in types.items()]
-    (info / "entry_points.txt").write_text("\n".join(["[guardrails.processors]", *lines, ""]))
 
 
 def fault(text: str | bytes) -> str:
@@ -210,7 +229,7 @@ def test_fields_that_have_no_yaml_type_are_read_from_text(at: Path) -> None:
         ),
         (
             "{type: regexp}",
-            f"3:12 type: there is no processor type 'regexp'; {TYPES}",
+            f"3:12 type: there is no processor type 'regexp'; did you mean 'regex'? {TYPES}",
         ),
         (
             "{id: x}",
@@ -238,7 +257,7 @@ def test_fields_that_have_no_yaml_type_are_read_from_text(at: Path) -> None:
         ),
         (
             "{type: regex, rules: [{name: a, pattern: b, patern: c}]}",
-            "3:49 rules[0].patern: unknown key; valid keys are name, pattern, ",
+            "3:49 rules[0].patern: unknown key; did you mean 'pattern'? valid keys are name, pattern, ",
         ),
         (
             "{type: regex, presets: [private-data], mode: x}",
@@ -246,7 +265,7 @@ def test_fields_that_have_no_yaml_type_are_read_from_text(at: Path) -> None:
         ),
         (
             "{type: regex, rules: [{name: a, pattern: '('}]}",
-            "3:27 rules[0]: the pattern for A does not compile: ",
+            "3:46 rules[0].pattern: the pattern for A does not compile: ",
         ),
         (
             "{type: regex, presets: [private-data], retry: true}",
@@ -262,8 +281,8 @@ def test_fields_that_have_no_yaml_type_are_read_from_text(at: Path) -> None:
             "3:53 timeout: must be greater than 0, not 0",
         ),
         (
-            "{parallel: [], id: x}",
-            "3:20 id: `parallel` stands alone; ",
+            "{parallel: [{type: regex, presets: [private-data]}], id: x}",
+            "3:58 id: `parallel` stands alone; ",
         ),
         ("parallel: []", "3:15 parallel: must be a list of one or more"),
         (
@@ -335,20 +354,23 @@ def test_a_doubled_id_names_both_places(second: str, place: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ": the file is empty; it needs the keys version, output_processors"),
-        ("# nothing\n", ": the file is empty; it needs the keys version, output_processors"),
-        ("- 1", ":1:1: the file must be a mapping with the keys version, output_processors"),
-        ("version: 1", ":1:1: output_processors: this key is required"),
+        ("", ": the file is empty; it needs the keys version and output_processors"),
+        ("# nothing\n", ": the file is empty; it needs the keys version and output_processors"),
+        (
+            "- 1",
+            ":1:1: the file must be a mapping with the keys version, input_processors, output_processors, ",
+        ),
+        ("version: 1", ":1:1: give output_processors, input_processors or both"),
         ("output_processors: []", ":1:1: version: this key is required"),
         ("version: '1'\noutput_processors: []", ":1:10: version: must be 1, "),
         ("version: 1.0\noutput_processors: []", ":1:10: version: must be 1, "),
         ("version: true\noutput_processors: []", ":1:10: version: must be 1, "),
         ("version: 1\noutput_processors: []", ":2:20: output_processors: must be a list of one or more"),
         ("version: 1\noutput_processors: {}", ":2:20: output_processors: must be a list of one or more"),
-        ("version: 1\ninput_processors: []", ":2:1: input_processors: unknown key; valid keys are version, "),
+        ("version: 1\ninput_processors: []", ":2:19: input_processors: must be a list of one or more"),
         (
-            "version: 1\nrelease: step",
-            ":2:1: release: unknown key; valid keys are version, output_processors",
+            "version: 1\nreleas: step\noutput_processors: [{type: regex, presets: [private-data]}]",
+            ":2:1: releas: unknown key; did you mean 'release'? valid keys are version, input_processors, ",
         ),
         ("version: 1\nversion: 1", ":2:1: the key 'version' stands here twice, first at 1:1"),
         ("a: 1\n---\nb: 1", ":2:1: a second document begins here; "),
@@ -456,18 +478,26 @@ def test_what_cannot_be_read_is_said() -> None:
         ),
         (
             "{type: strange, inner: {counts: 1}}",
-            "3:29 inner.counts: unknown key; valid keys are count, names",
+            "3:29 inner.counts: unknown key; did you mean 'count'? valid keys are count, names",
         ),
         (
             "{type: strange, inner: {names: [a, 1]}}",
             "3:40 inner.names[1]: must be text, not 1",
         ),
         (
-            "{type: strange, either: [{count: '1'}]}",
+            "{type: strange, either: x}",
+            "3:29 either: must be a whole number or a list, not 'x'",
+        ),
+        (
+            "{type: strange, path: 5, either: [x]}",
             (
-                "3:29 either: must be a whole number, not a list"
-                "\nguard.yaml:3:38: output_processors[0].either[0].count: must be a whole number, not '1'"
+                "3:27 path: must be a path, not 5"
+                "\nguard.yaml:3:39: output_processors[0].either[0]: must be a mapping, not 'x'"
             ),
+        ),
+        (
+            "{type: strange, either: [{count: '1'}]}",
+            ("3:38 either[0].count: must be a whole number, not '1'"),
         ),
     ],
 )
@@ -482,3 +512,325 @@ def test_a_type_that_nobody_uses_does_no_harm(at: Path) -> None:
     """Broken and doubled types matter to those who name them only."""
     (at / "guard.yaml").write_text(f"{HEAD}  - {{type: spans}}\n")
     assert [processor.id for processor in load_pipeline("guard.yaml").processors] == ["spans"]
+
+
+def settings(text: str, file: str = "guard.yaml") -> Any:
+    """The settings of a `keyed` processor, built of these."""
+    Path(file).write_text(f"{HEAD}  - {{type: keyed, {text}}}\n")
+    return load_pipeline(file).processors[0]
+
+
+def problems_of(source: Any) -> tuple[Problem, ...]:
+    """What is wrong with a configuration."""
+    with pytest.raises(ConfigError) as caught:
+        load_pipeline(source)
+    return caught.value.problems
+
+
+def test_a_mapping_is_a_configuration() -> None:
+    """A mapping of the same shape, with lists or tuples, builds the same, and is left as it is."""
+    entry = {"type": "regex", "presets": ("private-data",), "rules": [{"name": "a", "pattern": "bc"}]}
+    mapping = MappingProxyType({"version": 1, "output_processors": ({"parallel": [entry]},)})
+    before = repr(mapping)
+    (group,) = load_pipeline(mapping).processors
+    assert isinstance(group, Parallel)
+    assert group.members[0].id == "regex"
+    assert repr(mapping) == before
+
+
+def test_a_problem_of_a_mapping_has_no_place() -> None:
+    """What is wrong with a mapping is told by its keys alone."""
+    entry = {"type": "regex", "presets": ["private-data"], "strategy": "redacted"}
+    (problem,) = problems_of({"version": 1, "output_processors": [entry]})
+    assert (problem.file, problem.line, problem.column) == (None, None, None)
+    assert (problem.keys, problem.nearest) == ("output_processors[0].strategy", "redact")
+    assert str(problem) == f"output_processors[0].strategy: {problem.message}"
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({}, "give output_processors, input_processors or both"),
+        ({"version": 1, "output_processors": [{1: 2}]}, "a key must be text, not 1"),
+        ({"version": 1, "output_processors": [{"type": object()}]}, "must be text; choose from"),
+        ({"version": 2}, "must be 1, the only version of the format"),
+    ],
+)
+def test_a_wrong_mapping_is_told(mapping: dict[str, Any], message: str) -> None:
+    """What cannot stand in a file is no configuration in Python either."""
+    assert message in problems_of(mapping)[0].message
+
+
+def test_a_mapping_in_itself_is_told() -> None:
+    """A list that contains itself is refused as too deep."""
+    endless: list[Any] = []
+    endless.append(endless)
+    (problem,) = problems_of({"version": 1, "output_processors": endless})
+    assert problem.message == "nested deeper than 50 levels"
+
+
+def test_doubled_ids_in_a_mapping_are_told() -> None:
+    """Ids are unique over both lists; in a mapping, the first has no place that could be named."""
+    entry = {"type": "regex", "presets": ["urls"]}
+    mapping = {"version": 1, "input_processors": [entry], "output_processors": [entry]}
+    assert str(problems_of(mapping)[0]) == (
+        "output_processors[0].id: 'regex' is the id of the processor before; give another"
+    )
+
+
+def test_a_bare_name_finds_a_preset_and_never_a_file(at: Path) -> None:
+    """A bare name is a preset even where a file has that name; `./name` and a `Path` are the file."""
+    (at / "default").write_text(f"{HEAD}  - {{type: regex, id: mine, presets: [urls]}}\n")
+    assert "mine" not in [processor.id for processor in load_pipeline("default").processors]
+    for source in ("./default", Path("default"), at / "default", str(at / "default")):
+        assert [processor.id for processor in load_pipeline(source).processors] == ["mine"]
+
+
+def test_an_unknown_bare_name_is_told_with_the_nearest(at: Path) -> None:
+    """The presets are listed, the nearest is named, and so is a file that was perhaps meant."""
+    (problem,) = problems_of("defualt")
+    assert problem.nearest == "default"
+    assert problem.message.startswith("there is no preset 'defualt'; did you mean 'default'? choose from ")
+    (at / "guard").write_text("")
+    (problem,) = problems_of("guard")
+    assert problem.message.startswith("there is no preset 'guard' (the file of that name is ./guard); ")
+    assert str(problems_of(Path("absent"))[0]) == "absent: there is no such file"
+
+
+@pytest.mark.parametrize("source", [None, 5, b"default", ["default"], object()])
+def test_only_paths_names_and_mappings_are_sources(source: Any) -> None:
+    """Anything else is a mistake of the program and no configuration."""
+    with pytest.raises(TypeError, match="a path, the name of a preset, or a mapping"):
+        load_pipeline(source)
+
+
+@pytest.mark.parametrize("name", ["", "\0", "a\nb.yaml"])
+def test_a_strange_file_name_is_told(name: str) -> None:
+    """Names that no file can have are told as well."""
+    assert len(problems_of(name)) == 1
+
+
+@pytest.mark.usefixtures("others")
+def test_relative_paths_are_relative_to_the_file(at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever a path stands in the settings, and wherever the program runs, the file's folder counts."""
+    (at / "conf").mkdir()
+    text = (
+        "file: a/b, files: [c, /d], main: {token: e, file: f}, accounts: [{token: g, file: ../h}], "
+        "word: i, words: [j], keys: [k], notes: {l: m}"
+    )
+    keyed = settings(text, "conf/guard.yaml")
+    folder = Path("conf")
+    assert (keyed.file, keyed.files) == (folder / "a/b", (folder / "c", Path("/d")))
+    assert (keyed.main.file, keyed.accounts[0].file) == (folder / "f", folder / "../h")
+    assert (keyed.word, keyed.words, keyed.notes) == ("i", ("j",), {"l": "m"})
+    assert [keyed.main.token.get_secret_value(), keyed.keys[0].get_secret_value()] == ["e", "k"]
+    monkeypatch.chdir("/")
+    (absolute,) = load_pipeline(at / "conf" / "guard.yaml").processors
+    assert absolute.model_dump()["file"] == at / "conf" / "a" / "b"
+
+
+@pytest.mark.usefixtures("others")
+def test_paths_in_a_mapping_are_relative_to_the_current_directory() -> None:
+    """A mapping has no folder; a path in it stays as it is, as text or as a `Path`."""
+    entry = {"type": "keyed", "file": "a/b", "files": [Path("c")]}
+    (keyed,) = load_pipeline({"version": 1, "output_processors": [entry]}).processors
+    dumped = keyed.model_dump()
+    assert (dumped["file"], dumped["files"]) == (Path("a/b"), (Path("c"),))
+
+
+@pytest.mark.usefixtures("others")
+def test_variables_are_read_in_paths_and_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`${NAME}` is read wherever a path or a secret stands, alone, within a text, and nested."""
+    monkeypatch.setenv("HUSH", "hush-4711")
+    monkeypatch.setenv("DATA", "/data")
+    keyed = settings(
+        "key: '${HUSH}', keys: ['<${HUSH}>'], by_name: {a: '${HUSH}'}, either: '${HUSH}',"
+        " main: {token: '${HUSH}', file: '${DATA}/x'}, accounts: [{token: '${HUSH}${HUSH}'}],"
+        " file: '${DATA}/y', files: ['z/${HUSH}']"
+    )
+    secrets = [keyed.key, keyed.keys[0], keyed.by_name["a"], keyed.either]
+    secrets += [keyed.main.token, keyed.accounts[0].token]
+    assert [secret.get_secret_value() for secret in secrets] == [
+        "hush-4711",
+        "<hush-4711>",
+        "hush-4711",
+        "hush-4711",
+        "hush-4711",
+        "hush-4711hush-4711",
+    ]
+    assert (keyed.main.file, keyed.file, keyed.files) == (
+        Path("/data/x"),
+        Path("/data/y"),
+        (Path("z/hush-4711"),),
+    )
+    assert repr(keyed).count("hush-4711") == 1  # in the path, which is no secret
+
+
+@pytest.mark.usefixtures("others")
+def test_variables_are_read_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that is a variable and nothing else is refused; within other text it is plain text."""
+    monkeypatch.setenv("HUSH", "hush-4711")
+    assert entry_fault("{type: keyed, word: '${HUSH}'}") == placed(
+        "3:25 word: variables are read only in settings that are paths or secrets"
+    )
+    keyed = settings("word: 'a ${HUSH}', words: ['${HUSH}'], notes: {a: 'b ${HUSH}'}")
+    assert (keyed.word, keyed.words, keyed.notes) == ("a ${HUSH}", ("${HUSH}",), {"a": "b ${HUSH}"})
+
+
+@pytest.mark.usefixtures("others")
+def test_all_variables_that_are_missing_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a line of its own, in the order of the file; an empty variable counts as missing."""
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.delenv("UNSET", raising=False)
+    said = entry_fault("{type: keyed, key: '${EMPTY}', files: [a, '${UNSET}'], file: '$${'}")
+    assert [line.split(": ", 1)[1] for line in said.splitlines()] == [
+        "output_processors[0].key: the environment variable EMPTY is not set or empty",
+        "output_processors[0].files[1]: the environment variable UNSET is not set or empty",
+        "output_processors[0].file: `${` begins a variable: `${NAME}`, in letters, digits and `_`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("key: 4711", "key"),
+        ("key: true", "key"),
+        ("key: [hush-4711]", "key"),
+        ("key: {a: hush-4711}", "key"),
+        ("keys: hush-4711", "keys"),
+        ("keys: [4711]", "keys[0]"),
+        ("keys: [[hush-4711]]", "keys[0]"),
+        ("keys: {a: hush-4711}", "keys"),
+        ("by_name: hush-4711", "by_name"),
+        ("by_name: {a: 4711}", "by_name.a"),
+        ("by_name: {a: [hush-4711]}", "by_name.a"),
+        ("either: 4711.5", "either"),
+        ("either: [hush-4711]", "either"),
+        ("main: hush-4711", "main"),
+        ("main: {token: 4711}", "main.token"),
+        ("main: {tokn: hush-4711}", "main.tokn"),
+        ("main: {token: hush-4711, file: 5}", "main.file"),
+        ("main: [hush-4711]", "main"),
+        ("accounts: hush-4711", "accounts"),
+        ("accounts: [hush-4711]", "accounts[0]"),
+        ("accounts: [{token: [hush-4711]}]", "accounts[0].token"),
+        ("long: hush-4711", "long"),
+        ("long: '${HUSH}'", "long"),
+        ("key: '${HUSH', word: 5", "key"),
+        ("kye: hush-4711", "kye"),
+    ],
+)
+@pytest.mark.usefixtures("others")
+def test_a_secret_is_never_shown(text: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is wrong with a secret or around it, neither a message nor a traceback repeats it."""
+    monkeypatch.setenv("HUSH", "hush-4711")
+    Path("guard.yaml").write_text(f"{HEAD}  - {{type: keyed, {text}}}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_pipeline("guard.yaml")
+    assert caught.value.problems[0].keys == f"output_processors[0].{place}"
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.problems)
+    assert "4711" not in shown
+
+
+def test_limits_are_defaults_of_text_processors(at: Path) -> None:
+    """`limits` holds for each text processor, in groups too, that does not say otherwise."""
+    (at / "guard.yaml").write_text(
+        "version: 1\nlimits: {max_hold: 1000, max_waiting: 5000}\n"
+        "input_processors: [{type: regex, id: a, presets: [urls]}]\n"
+        "output_processors:\n"
+        "  - {type: regex, id: b, presets: [urls], max_hold: 2000}\n"
+        "  - parallel:\n"
+        "      - {type: regex, id: c, presets: [urls]}\n"
+        "      - {type: regex, id: d, presets: [urls], max_hold: 64, max_waiting: 64}\n"
+    )
+    pipeline = load_pipeline("guard.yaml")
+    every = [
+        part for processor in (*pipeline.input_processors, *pipeline.processors) for part in processor.parts
+    ]
+    bounds = {part.id: part.model_dump(include={"max_hold", "max_waiting"}) for part in every}
+    assert {id_: tuple(both.values()) for id_, both in bounds.items()} == {
+        "a": (1000, 5000),
+        "b": (2000, 5000),
+        "c": (1000, 5000),
+        "d": (64, 64),
+    }
+
+
+@pytest.mark.usefixtures("others")
+def test_limits_are_not_for_processors_without_them() -> None:
+    """A processor that is no text processor has no such settings, and is not given them."""
+    mapping = {"version": 1, "limits": {"max_hold": 100}, "output_processors": [{"type": "strange"}]}
+    assert [processor.id for processor in load_pipeline(mapping).processors] == ["strange"]
+
+
+def test_the_settings_of_a_pipeline_arrive() -> None:
+    """`release`, the limits and both lists are those of the pipeline; left out, its defaults hold."""
+    lists = {
+        "input_processors": [{"type": "regex", "id": "in", "presets": ["urls"]}],
+        "output_processors": [{"type": "regex", "id": "out", "presets": ["urls"]}],
+    }
+    limits = {"max_buffer": 100, "max_checks": 3}
+    given = load_pipeline({"version": 1, "release": "step", "limits": limits, **lists})
+    assert [processor.id for processor in given.input_processors] == ["in"]
+    assert [processor.id for processor in given.processors] == ["out"]
+    plain, default = load_pipeline({"version": 1, **lists}), Pipeline(())
+    names = ("release", "max_buffer", "_max_checks")
+    assert [getattr(given, name) for name in names] == ["step", 100, 3]
+    assert [getattr(plain, name) for name in names] == [getattr(default, name) for name in names]
+
+
+def test_input_processors_may_stand_alone() -> None:
+    """A configuration that guards only what goes to the model is one."""
+    entry = {"type": "regex", "presets": ["urls"]}
+    pipeline = load_pipeline({"version": 1, "input_processors": [entry]})
+    assert (len(pipeline.input_processors), pipeline.processors) == (1, ())
+
+
+def test_a_listener_must_not_be_awaited() -> None:
+    """`on_finding` is checked as `Pipeline` checks it."""
+
+    async def listen(finding: Finding) -> None:
+        del finding
+
+    with pytest.raises(TypeError, match="on_finding is called and not awaited"):
+        load_pipeline("default", on_finding=listen)  # type: ignore[arg-type]
+
+
+def test_a_configuration_carries_its_cases(at: Path) -> None:
+    """The cases are read with the line at which each begins; from a mapping there are no lines."""
+    (at / "guard.yaml").write_text(
+        f"{HEAD}  - {REGEX}\ntests:\n"
+        "  - {name: first, text: a, expect: {text: a}}\n"
+        "  - name: second\n    reasoning: [b, c]\n    expect: {reasoning: bc}\n"
+    )
+    config = load_config("guard.yaml")
+    assert config.file == "guard.yaml"
+    assert [case.name for case in config.cases] == ["first", "second"]
+    assert config.lines == (5, 6)
+    case = {"name": "a", "text": "b", "expect": {"text": "b"}}
+    mapping = {"version": 1, "output_processors": [{"type": "regex", "presets": ["urls"]}], "tests": [case]}
+    config = load_config(mapping)
+    assert (config.file, config.lines) == (None, (None,))
+
+
+def test_an_error_has_its_problems_as_data(at: Path) -> None:
+    """Each problem has file, place, keys, message and the nearest word; the error's text has a line each."""
+    (at / "guard.yaml").write_text(f"{HEAD}  - {{type: regexp}}\nrelase: step\n")
+    with pytest.raises(ConfigError) as caught:
+        load_pipeline("guard.yaml")
+    error = caught.value
+    assert isinstance(error, ValueError)
+    first, second = error.problems
+    assert (first.file, first.line, first.column) == ("guard.yaml", 3, 12)
+    assert (first.keys, first.nearest) == ("output_processors[0].type", "regex")
+    assert second.as_dict() == {
+        "message": second.message,
+        "keys": "relase",
+        "file": "guard.yaml",
+        "line": 4,
+        "column": 1,
+        "nearest": "release",
+    }
+    assert str(error).splitlines() == [str(first), str(second)]
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (again.problems, str(again)) == (error.problems, str(error))

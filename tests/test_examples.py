@@ -13,7 +13,7 @@ import pytest
 
 import guardrails
 from guardrails import dump_chunk, load_pipeline, parse_chunk
-from processors._patterns import card_length
+from processors._patterns.private_data import card_length
 
 EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 GUARD: Final = EXAMPLES / "guard.yaml"
@@ -190,3 +190,24 @@ def test_the_demo_counts_what_is_held() -> None:
     }
     assert most.pop("private") == 60
     assert max(most.values()) <= 12
+
+
+def test_the_reading_loop_shows_what_comes() -> None:
+    """A consumer that switches on the type of each chunk sees text, tools, the tripwire and how it ended."""
+    done = execute(str(EXAMPLES / "reading_loop.py"))
+    assert (done.returncode, done.stderr) == (0, "")
+    tool_call, reasoning, private = done.stdout.split("--- ")[1:]
+    assert tool_call.splitlines()[1:] == [
+        "Let me look.",
+        '[calls weather with {"city": "Rome"}]',
+        '[weather returned {"city": "Rome", "temp": 21}]',
+        "It is 21 degrees.",
+        "[finished: stop, 56 tokens]",
+        "(completed, 0 findings)",
+        "",
+    ]
+    assert reasoning.splitlines()[1:3] == ["[thinks] Let me think.", "Answer 42"]
+    assert "[blocked by no-keys: no-keys found KEY in the text.]" in private
+    assert "[finished: tripwire, unknown tokens]" in private
+    assert not [value for value in (CARD, *MAILS) if value in private]
+    assert KEY.search(private) is None

@@ -12,6 +12,8 @@ from typing import Any, Final, get_args
 import pytest
 
 from guardrails import Pipeline, Strategy, TextProcessor, load_pipeline, parse_chunk
+from guardrails.document import Document, Limits
+from guardrails.registry import presets
 from guardrails.surfaces import SERVED
 from guardrails.testing import BACKENDS, CONTRACT
 from guardrails.text.processor import USER_SECONDS
@@ -101,7 +103,8 @@ def test_the_commands_print_what_is_shown(command: str, output: str) -> None:
 
 def test_the_exit_codes_are_those_stated(tmp_path: Path) -> None:
     """0 for a stream that ended by itself, 2 for wrong input or configuration, 3 for a blocked one."""
-    assert "exits with 0 when" in README
+    statuses = re.findall(r"^\| (\d) \|", section("From the command line"), re.MULTILINE)
+    assert statuses == ["0", "1", "2", "3"]
     config, streams = "examples/guard.yaml", "examples/streams"
     (tmp_path / "wrong").write_text("wrong")
     for code, arguments in (
@@ -165,7 +168,10 @@ def test_an_added_processor_is_found_by_a_configuration(grown: Path) -> None:
     (entry,) = re.findall(r"`(\{type: staff_number.*?\})`", README)
     (grown / "guard.yaml").write_text(f"version: 1\noutput_processors:\n  - {entry}\n")
     done = execute(["guardrails", "check", "guard.yaml"], cwd=grown, imports=grown)
-    assert (done.returncode, done.stdout) == (0, "staff_number (staff_number): mask\nok\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "guard.yaml: ok\n  output  staff_number  staff_number  mask\n",
+    )
 
 
 @pytest.mark.parametrize("tool", [["format", "--check"], ["check"]], ids=["format", "lint"])
@@ -194,6 +200,15 @@ def test_the_limits_are_those_stated() -> None:
         f"`timeout` ({fields['timeout'].default}\nseconds for one awaited answer, {USER_SECONDS:g} for"
         in text
     )
+
+
+def test_the_keys_of_a_file_and_the_presets_are_those_stated() -> None:
+    """The table has every key of a configuration, the text every preset and what a step may hold."""
+    text = section("From YAML")
+    table = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE)
+    assert re.findall(r"\w+", " ".join(table)) == list(Document.model_fields)
+    assert all(f"`{name}`" in text for name in (*presets(), *Limits.model_fields))
+    assert f"({Limits().max_buffer:,})" in text
 
 
 def test_the_settings_of_rules_and_the_presets_are_those_stated() -> None:

@@ -1,0 +1,160 @@
+"""`guardrails run`: guards a stream from one file to another."""
+
+import json
+import sys
+from typing import Final
+
+import anyio
+import click
+
+from guardrails.adapters.text import to_chunks
+from guardrails.cli.arguments import config_argument
+from guardrails.cli.logs import tell_warnings
+from guardrails.cli.progress import Progress
+from guardrails.cli.reading import Form, InputError, Reader, opened
+from guardrails.cli.summary import Summary
+from guardrails.cli.terminal import BLOCKED, WRONG, OutputError, is_terminal, note, say
+from guardrails.cli.writing import Writer
+from guardrails.config import load_config
+from guardrails.document import INPUT, OUTPUT
+from guardrails.pipeline import Pipeline
+from guardrails.problems import ConfigError, Problem
+from guardrails.stream import Result
+
+_FORMS: Final = click.Choice(["jsonl", "sse", "text"])
+
+
+@click.command(short_help="Guard a stream of chunks, or plain text.")
+@config_argument
+@click.argument("file", default="-", type=click.Path())
+@click.option("--text", is_flag=True, help="Plain text in and out: short for --from text --to text.")
+@click.option(
+    "--from", "from_", type=_FORMS, help="The form of the input, where its first line does not tell."
+)
+@click.option("--to", type=_FORMS, help="The form of the output; that of the input if not given.")
+@click.option(
+    "--input", "as_input", is_flag=True, help="Guard it as what a user says, by `input_processors`."
+)
+@click.option("--summary", is_flag=True, help="At the end, say on standard error what was found.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Say all that goes to standard error as one line of JSON."
+)
+def run(  # noqa: PLR0913, PLR0917 - a command has its options
+    config: str,
+    file: str,
+    text: bool,
+    from_: Form | None,
+    to: Form | None,
+    as_input: bool,
+    summary: bool,
+    as_json: bool,
+) -> None:
+    """Guard the chunks in FILE as CONFIG says.
+
+    Chunks are JSON, one a line or as server-sent events; the first line tells. Without FILE, or with "-",
+    standard input is read. Each chunk is written to standard output as soon as it is decided.
+
+    \b
+    Exit status:
+      0  everything was let through, redacted or removed as configured
+      2  the configuration or the input is not right, or the output failed
+      3  a processor blocked the stream; standard error says which and why
+
+    \b
+    Examples:
+      guardrails run guard.yaml chunks.jsonl > guarded.jsonl
+      guardrails run default chunks.jsonl --to sse --summary
+      echo 'Mail me@example.com' | guardrails run default --text
+      curl -sN https://agent.example/stream | guardrails run guard.yaml
+
+    \b
+    A chunk is a line such as
+      {"type": "text-delta", "payload": {"id": "1", "text": "Mail me@"}}
+    """  # noqa: D301 - \b is click's mark for lines to be left as they are
+    if text and (from_ or to):
+        raise click.UsageError("--text says what --from and --to say; give either")
+    from_, to = ("text", "text") if text else (from_, to)
+    told = Summary()
+    try:
+        pipeline = _pipeline(config, told, as_input=as_input)
+        with opened(file) as (descriptor, name):
+            told.reader, told.writer = Reader(descriptor, name, from_), Writer(to)
+            progress = Progress(descriptor)
+            tell_warnings(progress.clear, quiet=as_json)
+            try:
+                anyio.run(_guard, pipeline, told, told.reader, told.writer, progress)
+            finally:
+                progress.clear()
+    except ConfigError as error:
+        told.problems = error.problems
+    except InputError as error:
+        told.error = str(error)
+    _tell(told, summary=summary, as_json=as_json)
+    if told.error or told.problems:
+        sys.exit(WRONG)
+    if told.status == "blocked":
+        sys.exit(BLOCKED)
+
+
+def _pipeline(config: str, told: Summary, *, as_input: bool) -> Pipeline:
+    """The processors that guard what is said by one side.
+
+    Raises:
+        ConfigError: the configuration cannot be used, or has none for that side.
+    """
+    loaded = load_config(config, on_finding=told.note)
+    pipeline = loaded.pipeline
+    if as_input:
+        pipeline = pipeline.input_pipeline()
+    if not pipeline.processors:
+        wanted = INPUT if as_input else OUTPUT
+        hint = "" if as_input else f"; with --input, its {INPUT} guard what a user says"
+        raise ConfigError(
+            [Problem(f"there are no {wanted}, so nothing would be guarded{hint}", file=loaded.file)]
+        )
+    return pipeline
+
+
+async def _guard(
+    pipeline: Pipeline, told: Summary, reader: Reader, writer: Writer, progress: Progress
+) -> None:
+    """Send what a reader has through a pipeline to standard output, and note what came of it."""
+    source = to_chunks(reader.pieces()) if reader.form == "text" else reader.chunks()
+    async with pipeline.stream(source, collect=False) as guarded:
+        try:
+            async for chunk in guarded:
+                writer.form = writer.form or reader.form
+                writer.write(chunk)
+                progress.note(reader.bytes, writer.count)
+            writer.end()
+        except (InputError, OutputError) as error:
+            told.error = str(error)
+    _note_result(told, guarded.result)
+
+
+def _note_result(told: Summary, result: Result) -> None:
+    # A stream that is left because writing failed counts as cancelled, which nobody has done.
+    told.status = "error" if told.error else result.status
+    told.tripwire = result.tripwire
+
+
+def _tell(told: Summary, *, summary: bool, as_json: bool) -> None:
+    """Say on standard error what came of it."""
+    if as_json:
+        note(json.dumps(told.as_dict(), ensure_ascii=False) + "\n")
+        return
+    if (
+        told.writer is not None
+        and told.writer.mid_line
+        and is_terminal(sys.stdout)
+        and is_terminal(sys.stderr)
+    ):
+        note("\n")  # or what is said would stand behind the text
+    for problem in told.problems:
+        say(str(problem))
+    if told.error:
+        say(told.error)
+    elif told.status == "blocked" and told.tripwire is not None:
+        say(f"blocked: {told.tripwire.payload.reason}")
+    if summary:
+        say(told.line())

@@ -1,0 +1,68 @@
+"""The place in which the commands run: a folder with configurations, and somebody else's processors."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.processes import distribute
+
+HEAD: Final = "version: 1\noutput_processors:\n"
+KEY: Final = "rules: [{name: key, pattern: 'sk-[a-z]{4,20}'}]"
+CONFIGS: Final = {
+    "redact": f"{HEAD}  - {{type: regex, id: secrets, {KEY}}}\n",
+    "block": f"{HEAD}  - {{type: regex, id: no-keys, strategy: block, {KEY}}}\n",
+    "slow": f"{HEAD}  - {{type: slow_words}}\n",
+    "late": f"{HEAD}  - {{type: slow_words, seconds: 0.8}}\n",
+    "slow-block": f"{HEAD}  - {{type: slow_words, strategy: block}}\n",
+    "failing": f"{HEAD}  - {{type: slow_words, word: BOOM, on_error: pass}}\n",
+    "input": f"version: 1\ninput_processors:\n  - {{type: regex, {KEY}}}\n",
+}
+PROCESSORS: Final = """
+import re
+
+import anyio
+
+from guardrails import Detection, Processor, TextProcessor
+
+
+class SlowWords(TextProcessor):
+    \"\"\"Finds a word, slowly.\"\"\"
+
+    word: str = "bad"
+    seconds: float = 0.3
+
+    async def detect(self, segments):
+        if self.word == "BOOM":
+            raise RuntimeError("what it was asked about must not be told")
+        await anyio.sleep(self.seconds)
+        return [
+            [Detection(*each.span(), "BAD", "test.bad") for each in re.finditer(self.word, segment.text)]
+            for segment in segments
+        ]
+
+
+class Passing(Processor):
+    def open(self, run):
+        return lambda item: [item]
+"""
+ENTRY_POINTS: Final = """[guardrails.processors]
+slow_words = other_processors:SlowWords
+passes = other_processors:Passing
+broken = other_processors:Absent
+"""
+
+
+@pytest.fixture(autouse=True)
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with configurations, and a distribution of somebody else's on the import path."""
+    for name, text in CONFIGS.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    site = tmp_path / "site"
+    distribute(site, "other-processors", {"entry_points.txt": ENTRY_POINTS})
+    (site / "other_processors.py").write_text(PROCESSORS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    for name in ("COLUMNS", "NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
