@@ -26,7 +26,8 @@ format: .venv/dev.stamp
 	$(BIN)/ruff format .
 
 schema: .venv/dev.stamp
-	$(BIN)/guardrails schema > configs/schema.json
+	$(BIN)/guardrails schema > configs/schema.json.new
+	mv configs/schema.json.new configs/schema.json
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -36,6 +36,7 @@ TRAPS: Mapping[str, str] = {
     "dashes": "-",
     "digits": "492912345678",
     "eyJ": "-eyJ",
+    "_eyJ": "_eyJ",
     "-----BEGIN": "-----BEGIN ",
     "https://": "https://",
     "sk-": "sk-",

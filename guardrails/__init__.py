@@ -1,5 +1,6 @@
 """Guards what language models say while they say it: exact streaming redaction and blocking."""
 
+from guardrails.choices import ChoiceError
 from guardrails.chunks import Chunk, ChunkError, dump_chunk, dump_json, parse_chunk
 from guardrails.config import load_pipeline
 from guardrails.inputs import GuardedInput
@@ -8,6 +9,7 @@ from guardrails.problems import ConfigError, Problem
 from guardrails.processor import (
     END,
     WAKE,
+    AsWritten,
     Block,
     Check,
     Finding,
@@ -27,9 +29,11 @@ from guardrails.text.reader import Detection, Segment
 __all__ = [
     "END",
     "WAKE",
+    "AsWritten",
     "Block",
     "BlockingStream",
     "Check",
+    "ChoiceError",
     "Chunk",
     "ChunkError",
     "ConfigError",

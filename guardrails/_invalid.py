@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from guardrails.choices import ChoiceError, nearest
-from guardrails.problems import Path
+from guardrails.choices import ChoiceError, nearest, shortened
+from guardrails.problems import MOST_TOLD, Path
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -49,7 +50,6 @@ _WORDS: Final = {
 _QUOTED: Final = re.compile("'([^']*)'")
 _LEAD: Final = re.compile(r"(\w+)((?:\[\d+\]|\.\w+)*): ")
 _PART: Final = re.compile(r"\w+")
-_MOST_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,14 @@ class InvalidError(Exception):
     """Values of which no model can be built.
 
     Attributes:
-        faults: all that is wrong with them.
+        faults: what is wrong with them, at most `MOST_TOLD` and those of one value.
+        more: how much more is wrong.
     """
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[Fault], more: int = 0) -> None:
         super().__init__("; ".join(fault.message for fault in faults))
         self.faults = faults
+        self.more = more
 
 
 def build(kind: type[M], data: dict[str, Any], *, more_keys: Sequence[str] = ()) -> M:
@@ -105,21 +107,22 @@ def build(kind: type[M], data: dict[str, Any], *, more_keys: Sequence[str] = ())
     if not isinstance(strict, list):
         return strict
     errors = [error for error in strict if error["type"] in _MIXED]
-    mixed = [error["loc"] for error in errors]
+    mixed = {error["loc"][:end] for error in errors for end in range(len(error["loc"]) + 1)}
     try:
         model = kind.model_validate(data)
     except ValidationError as error:
         # What is told of a value that is mixed up, or of what it stands in, may come of the mix-up.
-        errors += [e for e in error.errors(include_url=False) if not _leads_to(e["loc"], mixed)]
+        errors += [e for e in error.errors(include_url=False) if e["loc"] not in mixed]
     if errors:
-        raise InvalidError(_without_misspelt(_faults(kind, data, errors, more_keys)))
+        faults, more = _faults(kind, data, errors, more_keys)
+        raise InvalidError(_without_misspelt(faults), more)
     return model
 
 
 def _faults(
     kind: type[BaseModel], data: dict[str, Any], errors: Sequence[ErrorDetails], more_keys: Sequence[str]
-) -> list[Fault]:
-    """What errors say, without those that only follow from others.
+) -> tuple[list[Fault], int]:
+    """What errors say, without those that only follow from others, and at how many places there are more.
 
     Each case of a union has errors of its own. Where one fits as far as something in the value, the others
     are not meant; where none does, one sentence tells them all. Pydantic counts only the items of a list that
@@ -128,17 +131,22 @@ def _faults(
     at: dict[Path, list[ErrorDetails]] = {}
     for error in errors:
         at.setdefault(_path(error, data), []).append(error)
-    faults = []
+    leading = {path[:end] for path in at for end in range(len(path))}
+    faults: list[Fault] = []
+    more = 0
     for path, here in at.items():
-        if any(len(other) > len(path) and other[: len(path)] == path for other in at):
+        if len(faults) >= MOST_TOLD:
+            more += 1
+            continue
+        if path in leading:
             here = [e for e in here if len(e["loc"]) == len(path) and e["type"] != "too_short"]  # noqa: PLW2901
         kinds = list(dict.fromkeys(_KINDS.get(error["type"], "") for error in here))
         if len(kinds) > 1 and all(kinds):
-            found = _found(here[0]["input"], secret=_is_secret(kind, path))
+            found = _found(here[0]["input"], secret=_is_hidden(kind, path, here[0]["input"]))
             faults.append(Fault(path, f"must be {' or '.join(kinds)}, not {found}"))
         else:
             faults += dict.fromkeys(_fault(kind, path, error, more_keys) for error in here)
-    return faults
+    return faults, more
 
 
 def _path(error: ErrorDetails, data: Any) -> Path:
@@ -158,10 +166,6 @@ def _without_misspelt(faults: list[Fault]) -> list[Fault]:
     """Without keys that are missed only because they are misspelt."""
     misspelt = {(*fault.path[:-1], fault.nearest) for fault in faults if fault.on_key}
     return [fault for fault in faults if not (fault.absent and fault.path in misspelt)]
-
-
-def _leads_to(loc: Path, others: list[Path]) -> bool:
-    return any(other[: len(loc)] == loc for other in others)
 
 
 def _strict(kind: type[M], data: Any) -> M | list[ErrorDetails]:
@@ -193,7 +197,7 @@ def _with_tuple(value: Any, loc: Path) -> Any:
 
 
 def _fault(kind: type[BaseModel], path: Path, error: ErrorDetails, more_keys: Sequence[str]) -> Fault:
-    type_, secret = error["type"], _is_secret(kind, path)
+    type_, secret = error["type"], _is_hidden(kind, path, error["input"])
     if type_ == "missing":
         return Fault(path, "this key is required", absent=True)
     if type_ == "extra_forbidden":
@@ -250,44 +254,56 @@ def _shown(value: Any) -> str:
         return "a list"
     words = {None: "null", True: "true", False: "false"}
     shown = words[value] if value is None or isinstance(value, bool) else repr(value)
-    return shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 1]}…"
+    return shortened(shown)
 
 
 def _keys_at(kind: type[BaseModel], loc: Path) -> list[str]:
     """The keys of the model at `loc`; of all models that may stand there, if there are several."""
     keys = [
         field.alias or name
-        for each in models_in(_annotation_at(kind, loc))
+        for each in models_in(_setting_at(kind, loc)[0])
         for name, field in each.model_fields.items()
     ]
     return list(dict.fromkeys(keys))
 
 
+def _is_hidden(kind: type[BaseModel], path: Path, value: Any) -> bool:
+    """Whether a value is not shown: a secret, or a path, which may hold what a variable holds."""
+    annotation, _ = _setting_at(kind, path)
+    may_be_path = any(issubclass(each, PurePath) for each in classes_in(annotation))
+    return _is_secret(kind, path) or (isinstance(value, str) and may_be_path)
+
+
 def _is_secret(kind: type[BaseModel], path: Path) -> bool:
-    """Whether a secret may stand there, or a model that has one somewhere."""
-    classes = list(classes_in(_annotation_at(kind, path)))
+    """Whether a secret, or what a setting shall not show, may stand there, or a model that has one."""
+    annotation, shown = _setting_at(kind, path)
+    classes = list(classes_in(annotation))
     for each in classes:  # grows as it is read
         if issubclass(each, BaseModel):
             fields = each.model_fields.values()
+            shown = shown and all(field.repr for field in fields)
             classes += {below for field in fields for below in classes_in(field.annotation)}.difference(
                 classes
             )
-    return any(issubclass(each, SECRETS) for each in classes)
+    return not shown or any(issubclass(each, SECRETS) for each in classes)
 
 
-def _annotation_at(kind: type[BaseModel], loc: Path) -> Any:
-    """What may stand at `loc`, as an annotation."""
+def _setting_at(kind: type[BaseModel], loc: Path) -> tuple[Any, bool]:
+    """What may stand at `loc`, as an annotation, and whether it may be shown."""
     annotation: Any = kind
+    shown = True
     for part in loc:
         fields = [
-            field.annotation
+            field
             for each in models_in(annotation)
             for name, field in each.model_fields.items()
             if part in {name, field.alias}
         ]
         if fields:  # otherwise a position in a list, or the name of a case of a union
-            annotation = fields[0] if len(fields) == 1 else tuple[tuple(fields)]  # type: ignore[misc]
-    return annotation
+            shown = shown and all(field.repr for field in fields)
+            annotations = [field.annotation for field in fields]
+            annotation = annotations[0] if len(fields) == 1 else tuple[tuple(annotations)]  # type: ignore[misc]
+    return annotation, shown
 
 
 def classes_in(annotation: Any) -> Iterator[type]:

@@ -26,6 +26,8 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from guardrails.choices import shortened
+
 MAX_BYTES: Final = 1024 * 1024
 """How large a file may be."""
 
@@ -48,17 +50,22 @@ _ADVICE: Final = {
 Place: TypeAlias = tuple[int, int]
 """Line and column, counted from 1."""
 
+Keys: TypeAlias = tuple[str | int, ...]
+"""Keys and positions that lead to a value."""
+
 
 class YamlError(Exception):
     """A file is no YAML that can be used.
 
     Attributes:
         place: where, if it is a place in the text.
+        keys: the keys and positions that lead there, as far as they are known.
     """
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
+    def __init__(self, message: str, place: Place | None = None, keys: Keys = ()) -> None:
         super().__init__(message)
         self.place = place
+        self.keys = keys
 
 
 @dataclass(slots=True)
@@ -112,23 +119,57 @@ def read_yaml(path: str) -> Node | None:
     return builder.root
 
 
-def node_of(value: object, depth: int = 0) -> Node:
+def node_of(value: object) -> Node:
     """A mapping as a configuration in Python has it, as if it had been read.
 
     Raises:
-        YamlError: a key is no text, or it is nested too deeply.
+        YamlError: a key is no text, a text is none that UTF-8 can say, it is nested too deeply, or there is
+            too much.
     """
-    if depth > MAX_DEPTH:
-        raise YamlError(f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise YamlError(f"a key must be text, not {key!r}")
-        nodes = {str(key): node_of(below, depth + 1) for key, below in value.items()}
-        return Node(None, nodes, dict.fromkeys(nodes))
-    if isinstance(value, list | tuple):
-        return Node(None, [node_of(below, depth + 1) for below in value])
-    return Node(None, value)
+    return _Copier().copy(value, ())
+
+
+class _Copier:
+    """Makes nodes of plain values."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def copy(self, value: object, keys: Keys) -> Node:
+        """The node of a value that these keys lead to."""
+        self._size += 1
+        if self._size > MAX_VALUES:
+            raise YamlError(f"more than {MAX_VALUES} values", None, keys)
+        if len(keys) > MAX_DEPTH:
+            raise YamlError(f"nested deeper than {MAX_DEPTH} levels", None, keys)
+        if isinstance(value, Mapping):
+            nodes = {self._key(key, keys): self.copy(below, (*keys, key)) for key, below in value.items()}
+            return Node(None, nodes, dict.fromkeys(nodes))
+        if isinstance(value, list | tuple):
+            return Node(None, [self.copy(below, (*keys, place)) for place, below in enumerate(value)])
+        if isinstance(value, str) and not _is_whole(value):
+            raise YamlError(_HALF, None, keys)
+        return Node(None, value)
+
+    def _key(self, key: object, keys: Keys) -> str:
+        self._size += 1
+        if not isinstance(key, str):
+            raise YamlError(f"a key must be text, not {shortened(repr(key))}", None, keys)
+        if not _is_whole(key):
+            raise YamlError(_HALF, None, keys)
+        return str(key)
+
+
+_HALF: Final = "half of a surrogate pair is no character; write the character itself"
+
+
+def _is_whole(text: str) -> bool:
+    """Whether UTF-8 can say it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _read_text(path: str) -> str:
@@ -201,8 +242,15 @@ class _Builder:
             case _:
                 pass
 
-    def _fail(self, message: str, place: Place | None = None) -> NoReturn:
-        raise YamlError(message, place or self.place)
+    def _fail(self, message: str, place: Place | None = None, key: str | None = None) -> NoReturn:
+        keys = self._keys() if key is None else (*self._keys(), key)
+        raise YamlError(message, place or self.place, keys)
+
+    def _keys(self) -> Keys:
+        """What leads to the value that comes next; to the mapping itself, where a key comes next."""
+        both = zip(self._open, self._pending, strict=True)
+        steps = (len(box.value) if isinstance(box.value, list) else key for box, key in both)
+        return tuple(step for step in steps if step is not None)
 
     def _start(self, event: DocumentStartEvent) -> None:
         if self.root is not None:
@@ -212,7 +260,7 @@ class _Builder:
 
     def _named(self, event: ScalarEvent | CollectionStartEvent, node: Node) -> Node:
         if event.tag is not None:
-            self._fail(f"tags are not allowed; leave out `{_short_tag(event.tag)}`")
+            self._fail(f"tags are not allowed; leave out `{shortened(_short_tag(event.tag))}`")
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
@@ -220,9 +268,9 @@ class _Builder:
     def _aliased(self, name: str) -> Node:
         node = self._anchors.get(name)
         if node is None:
-            self._fail(f"no anchor `&{name}` stands before this alias")
+            self._fail(f"no anchor `&{shortened(name)}` stands before this alias")
         if any(node is box for box in self._open):
-            self._fail(f"`*{name}` stands in what it refers to; that has no end")
+            self._fail(f"`*{shortened(name)}` stands in what it refers to; that has no end")
         return replace(node, place=self.place)
 
     def _place_of_nothing(self) -> Place:
@@ -263,16 +311,14 @@ class _Builder:
             self._fail("a key must be text; put it in quotes if it is meant so", place)
         if node.value in box.keys:
             line, column = box.keys[node.value] or self.place
-            self._fail(f"the key {node.value!r} stands here twice, first at {line}:{column}", place)
+            self._fail(f"this key stands here twice, first at {line}:{column}", place, node.value)
         box.keys[node.value] = place
         return node.value
 
     def _scalar(self, event: ScalarEvent) -> Any:
         text: str = event.value
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            self._fail("half of a surrogate pair is no character; write the character itself")
+        if not _is_whole(text):
+            self._fail(_HALF)
         if event.style:  # in quotes or a block: text, whatever it looks like
             return text
         try:

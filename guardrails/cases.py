@@ -1,7 +1,8 @@
 """The cases that a configuration carries: what goes in, what must come out, however it is cut."""
 
+import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -17,7 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from guardrails.chunks import Chunk, ChunkError, dump_chunk, parse_chunk, with_text
+from guardrails.chunks import Chunk, ChunkError, ToolCallDelta, dump_chunk, parse_chunk, with_text
+from guardrails.files import read_file
 from guardrails.pipeline import Pipeline
 from guardrails.processor import Finding, Strategy
 from guardrails.stream import Result
@@ -27,6 +29,10 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """How large a file of chunks may be that a case names."""
 
 _INPUTS: Final = ("text", "reasoning", "chunks", "input")
+
+
+def _given(name: str) -> dict[str, JsonValue]:
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
 class _Part(BaseModel):
@@ -85,7 +91,15 @@ _FindingOrCode = Annotated[
 class Expect(_Part):
     """What must come out. A case that says nothing of a tripwire expects none."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": ["tripwire"]},
+                *(_given(name) for name in ("text", "reasoning", "findings")),
+                {"required": ["absent"], "properties": {"absent": {"minItems": 1}}},
+            ]
+        }
+    )
 
     text: str | None = Field(default=None, description="All text that the consumer gets.")
     reasoning: str | None = Field(default=None, description="All reasoning that the consumer gets.")
@@ -101,16 +115,18 @@ class Expect(_Part):
 
     @model_validator(mode="after")
     def _something(self) -> Self:
-        if not self.model_fields_set:
+        given = (self.text, self.reasoning, self.findings, self.absent or None)
+        if "tripwire" not in self.model_fields_set and all(each is None for each in given):
             raise ValueError("say at least one thing that is expected")
         return self
 
 
 Pieces: TypeAlias = str | tuple[str, ...]
 
-
-def _given(name: str) -> dict[str, JsonValue]:
-    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+_Chunk: TypeAlias = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"required": ["type"], "properties": {"type": {"type": "string"}}}),
+]
 
 
 class Case(_Part):
@@ -121,7 +137,7 @@ class Case(_Part):
     name: str = Field(min_length=1, description="What the case shows.")
     text: Pieces | None = Field(default=None, description="A text, or its pieces.")
     reasoning: Pieces | None = Field(default=None, description="A reasoning, or its pieces.")
-    chunks: tuple[dict[str, Any], ...] | Path | None = Field(
+    chunks: tuple[_Chunk, ...] | Path | None = Field(
         default=None, description="A stream of chunks, or the file that holds one, a JSON object a line."
     )
     input: Pieces | None = Field(
@@ -174,18 +190,15 @@ def _parsed(chunks: Sequence[dict[str, Any]]) -> Iterator[Chunk]:
 
 def _chunks_of(file: Path) -> Iterator[Chunk]:
     try:
-        with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ValueError(f"chunks: {file}: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"chunks: {file}: the file is larger than {MOST_BYTES} bytes, the most that is read")
+        data = read_file(file, MOST_BYTES)
+    except ValueError as error:
+        raise ValueError(f"chunks: {error}") from None
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
             if line.strip():
                 yield parse_chunk(line)
         except ChunkError as error:
-            raise ValueError(f"chunks: {file}:{number}: {error}") from None
+            raise ValueError(f"chunks: line {number}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +277,7 @@ def _failures(expect: Expect, result: Result, chunks: Sequence[Chunk]) -> Iterat
     yield from _of_tripwire(expect.tripwire, result)
     if expect.findings is not None:
         yield from _of_findings(expect.findings, result.findings)
-    strings = [result.text, result.reasoning]
+    strings = [result.text, result.reasoning, *_arguments(chunks)]
     strings += [string for chunk in chunks for string in _strings(dump_chunk(chunk))]
     for absent in expect.absent:
         if any(absent in string for string in strings):
@@ -299,10 +312,24 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _arguments(chunks: Sequence[Chunk]) -> Iterable[str]:
+    """The arguments of each tool call as they came, in pieces."""
+    pieces: dict[str, list[str]] = {}
+    for chunk in chunks:
+        if isinstance(chunk, ToolCallDelta):
+            pieces.setdefault(chunk.payload.tool_call_id, []).append(chunk.payload.args_text_delta)
+    return map("".join, pieces.values())
+
+
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """All strings of a chunk that may be content; its type and its own keys are words of the protocol."""
+    """All that may be content in a chunk, numbers as they are written in JSON.
+
+    Its type and its own keys are words of the protocol.
+    """
     if isinstance(value, str):
         yield value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield json.dumps(value)
     elif isinstance(value, dict):
         for key, below in value.items():
             if depth > 1:

@@ -13,10 +13,10 @@ from guardrails._invalid import Fault, InvalidError, build
 from guardrails._settings import Settings
 from guardrails._yaml import Node, Place, YamlError, node_of, read_yaml
 from guardrails.cases import Case, ExpectedFinding, ExpectedTripwire
-from guardrails.choices import ChoiceError, nearest
+from guardrails.choices import ChoiceError, nearest, shortened
 from guardrails.document import INPUT, OUTPUT, Document, Limits, Versioned
 from guardrails.pipeline import Pipeline
-from guardrails.problems import ConfigError, Path, Problem, written
+from guardrails.problems import LONGEST_MESSAGE, MOST_TOLD, ConfigError, Path, Problem, written
 from guardrails.processor import Processor
 from guardrails.registry import Registry, UnusableTypeError, described, presets
 from guardrails.release import CULPRIT
@@ -32,6 +32,9 @@ _BARE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _KEYS: Final = tuple(Document.model_fields)
 _BOUNDS: Final = {"max_hold", "max_waiting"}
 """The limits that are settings of text processors."""
+
+_MOST_COMPARED: Final = 10 * MOST_TOLD
+"""Problems up to which nearest words are looked for: that takes long among many ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +92,31 @@ def find(source: str | os.PathLike[str]) -> str:
     """The file of a configuration that is given as a path or as the bare name of a preset.
 
     Raises:
-        ConfigError: it is a bare name, and there is no preset of that name.
+        ConfigError: it is empty, or a bare name of which there is no preset.
     """
     name = os.fspath(source)
-    if not isinstance(source, str) or not _BARE_NAME.fullmatch(name):
+    if not name:
+        raise ConfigError([Problem("no file is named; give a path, or the bare name of a preset")])
+    if not isinstance(source, str) or not is_bare_name(name):
         return name
     known = presets()
     if name in known:
         return str(known[name])
-    hint = f" (the file of that name is ./{name})" if FilePath(name).exists() else ""
-    unknown = ChoiceError(f"there is no preset {name!r}{hint}", name, known)
+    hint = f" (the file of that name is ./{shortened(name)})" if FilePath(name).exists() else ""
+    unknown = ChoiceError(f"there is no preset {shortened(repr(name))}{hint}", name, known)
     raise ConfigError([Problem(str(unknown), nearest=unknown.nearest)])
+
+
+def is_bare_name(source: str) -> bool:
+    """Whether a string is taken for the name of a preset, and not of a file."""
+    return _BARE_NAME.fullmatch(source) is not None
 
 
 def _read(file: str | None, mapping: Mapping[str, Any] | None) -> Node:
     try:
         root = read_yaml(file) if file is not None else node_of(mapping)
     except YamlError as error:
-        raise ConfigError([_placed(file, error.place, (), str(error))]) from None
+        raise ConfigError([_placed(file, error.place, error.keys, str(error))]) from None
     if root is None:
         raise ConfigError([Problem(f"the file is empty; it needs the keys version and {OUTPUT}", file=file)])
     if not isinstance(root.value, dict):
@@ -123,8 +133,10 @@ class _Loader:
         self._folder = FilePath(file).parent if file is not None else None
         self._registry = Registry()
         self._ids: dict[str, Place | None] = {}
+        self._all_ids = True  # whether each entry says what its id is
         self._types: dict[str, str] = {}
         self._problems: list[tuple[Place, Problem]] = []
+        self._more = 0  # what is wrong besides
         self._cause: Exception | None = None
 
     def load(self, root: Node, on_finding: OnFinding | None) -> Config:
@@ -137,8 +149,8 @@ class _Loader:
         limits = document.limits if document is not None else _limits(root)
         bounds: dict[str, int] = limits.model_dump(include=_BOUNDS, exclude_unset=True)
         lists = {key: self._processors(root, key, bounds) for key in (INPUT, OUTPUT)}
-        if document is not None and not self._problems:
-            self._check_cases(document.tests, root, lists)
+        if document is not None:
+            self._check_cases(document.tests, root)
         if document is None or self._problems:
             self._raise()
         return Config(
@@ -157,8 +169,11 @@ class _Loader:
         )
 
     def _raise(self) -> NoReturn:
-        problems = sorted(self._problems, key=lambda each: each[0])
-        raise ConfigError([problem for _, problem in problems]) from self._cause
+        problems = [problem for _, problem in sorted(self._problems, key=lambda each: each[0])]
+        told = problems[:MOST_TOLD]
+        if more := self._more + len(problems) - len(told):
+            told.append(Problem(f"… and {more:,} more", file=self._file))
+        raise ConfigError(told) from self._cause
 
     def _note(self, place: Place | None, path: Path, message: str, nearest: str | None = None) -> None:
         problem = _placed(self._file, place, path, message, nearest)
@@ -171,11 +186,16 @@ class _Loader:
         settings = Settings(self._folder)
         data = settings.ready(kind, data)
         faults = settings.faults
-        if not faults:
-            try:
-                return build(kind, data, more_keys=more_keys)
-            except InvalidError as error:
-                faults = error.faults
+        try:
+            model = build(kind, data, more_keys=more_keys)
+            if not faults:
+                return model
+        except InvalidError as error:
+            faults = [*faults, *(fault for fault in error.faults if not _follows(fault, settings.faults))]
+            self._more += error.more
+        except Exception:
+            if not faults:  # otherwise its own code may have stumbled over what is faulty
+                raise
         for fault in faults:
             place, keys = _locate(fault, node, path)
             self._note(place, keys, fault.message, fault.nearest)
@@ -201,6 +221,7 @@ class _Loader:
         items = node.value[key]
         if not isinstance(items.value, list) or not items.value:
             self._note(items.place, (*path, key), "must be a list of one or more processors")
+            self._all_ids = False
             return []
         return [(item, (*path, key, index)) for index, item in enumerate(items.value)]
 
@@ -219,6 +240,7 @@ class _Loader:
         if isinstance(node.value, dict) and "parallel" in node.value:
             nested = "groups cannot be nested; put its members here instead"
             self._note(node.keys["parallel"], path, nested)
+            self._all_ids = False
             return None
         processor = self._single(node, path, bounds)
         if processor is None or isinstance(processor, TextProcessor):
@@ -227,14 +249,15 @@ class _Loader:
         self._note(
             type_.place,
             (*path, "type"),
-            f"{type_.value!r} does not look for spans in texts, so it cannot stand in `parallel`; give it an "
-            "entry of its own",
+            f"{shortened(repr(type_.value))} does not look for spans in texts, so it cannot stand in "
+            "`parallel`; give it an entry of its own",
         )
         return None
 
     def _single(self, node: Node, path: Path, bounds: Mapping[str, int]) -> Processor | None:
         """The processor of an entry; None if something is wrong, which is noted."""
         kind = self._kind(node, path)
+        self._note_id(node, path)
         if kind is None:
             return None
         data = node.plain()
@@ -247,7 +270,7 @@ class _Loader:
             self._note(node.place, path, f"setting up the processor failed: {described(error)}")
             return None
         if processor is not None:
-            self._note_id(processor, node, path)
+            self._types[processor.id] = type_
         return processor
 
     def _kind(self, node: Node, path: Path) -> type[Processor] | None:
@@ -277,26 +300,28 @@ class _Loader:
             unknown = ChoiceError("unknown key", key, ("type", "parallel"), "an entry begins with")
             self._note(node.keys[key], (*path[:-1], key), str(unknown), unknown.nearest)
 
-    def _note_id(self, processor: Processor, node: Node, path: Path) -> None:
-        place = node.value["id"].place if "id" in node.value else node.place
-        if processor.id in self._ids:
-            at = self._ids[processor.id]
+    def _note_id(self, node: Node, path: Path) -> None:
+        """Note the id of an entry, whatever else is wrong with it, and that no other has it."""
+        named = node.value if isinstance(node.value, dict) else {}
+        said = named.get("id", named.get("type"))
+        if said is None or not isinstance(said.value, str):
+            self._all_ids = False
+            return
+        id_, place = said.value, said.place if "id" in named else node.place
+        if id_ in self._ids:
+            at = self._ids[id_]
             first = f" at {self._file}:{at[0]}:{at[1]}" if at is not None else " before"
-            self._note(
-                place, (*path, "id"), f"{processor.id!r} is the id of the processor{first}; give another"
-            )
-        self._ids.setdefault(processor.id, place)
-        self._types[processor.id] = node.value["type"].value
+            taken = f"{shortened(repr(id_))} is the id of the processor{first}; give another"
+            self._note(place, (*path, "id"), taken)
+        self._ids.setdefault(id_, place)
 
-    def _check_cases(
-        self, cases: Sequence[Case], root: Node, lists: Mapping[str, Sequence[Processor]]
-    ) -> None:
+    def _check_cases(self, cases: Sequence[Case], root: Node) -> None:
         """Cases may name only what there is."""
         names: set[str] = set()
         for index, case in enumerate(cases):
             path: Path = ("tests", index)
-            wanted = INPUT if case.input is not None else OUTPUT
-            if not lists[wanted]:
+            wanted, other = (INPUT, OUTPUT) if case.input is not None else (OUTPUT, INPUT)
+            if wanted not in root.value and other in root.value:  # without either, that has been told
                 self._note_at(root, path, f"what it gives goes to `{wanted}`, and there are none")
             if case.name in names:
                 self._note_at(root, (*path, "name"), "each case needs a name of its own; this stands twice")
@@ -307,13 +332,25 @@ class _Loader:
 
     def _check_id(self, expected: ExpectedTripwire | ExpectedFinding | None, root: Node, path: Path) -> None:
         id_ = expected.processor if expected is not None else None
-        if id_ is not None and id_ not in {*self._ids, CULPRIT}:
-            unknown = ChoiceError(f"no processor has the id {id_!r}", id_, self._ids)
+        if id_ is None or not self._all_ids or id_ in self._ids or id_ == CULPRIT:
+            return
+        if len(self._problems) > _MOST_COMPARED:  # none of these will be told
+            self._more += 1
+        else:
+            unknown = ChoiceError(f"no processor has the id {shortened(repr(id_))}", id_, self._ids)
             self._note_at(root, path, str(unknown), unknown.nearest)
 
     def _note_at(self, root: Node, path: Path, message: str, nearest: str | None = None) -> None:
         place, keys = _locate(Fault(path, message), root, ())
         self._note(place, keys, message, nearest)
+
+
+def _follows(fault: Fault, others: Sequence[Fault]) -> bool:
+    """Whether a fault may only say that a faulty text could not be used."""
+    return any(
+        fault.path[: len(other.path)] == other.path or other.path[: len(fault.path)] == fault.path
+        for other in others
+    )
 
 
 def _limits(root: Node) -> Limits:
@@ -332,7 +369,8 @@ def _placed(
     file: str | None, place: Place | None, path: Path, message: str, nearest: str | None = None
 ) -> Problem:
     line, column = place or (None, None)
-    return Problem(message, written(path), file, line, column, nearest)
+    told = message if len(message) <= LONGEST_MESSAGE else f"{message[: LONGEST_MESSAGE - 1]}…"
+    return Problem(told, written(path), file, line, column, nearest)
 
 
 def _locate(fault: Fault, node: Node, path: Path) -> tuple[Place | None, Path]:

@@ -1,16 +1,23 @@
 """What may stand in a configuration, apart from the settings of processors, which their types define."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from guardrails.cases import Case
+from guardrails.pipeline import LEAST_BUFFER, MAX_BUFFER, MAX_CHECKS
+from guardrails.processor import AsWritten
+from guardrails.release import Release
+from guardrails.text.processor import TextProcessor
 
 VERSION: Final = 1
 """The version of the file format."""
 
 INPUT: Final = "input_processors"
 OUTPUT: Final = "output_processors"
+
+
+_TEXTS: Final = TextProcessor.model_fields
 
 
 def _the_version(version: Any) -> Any:
@@ -25,22 +32,24 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_hold: int = Field(
-        default=16_384,
+        default=_TEXTS["max_hold"].default,
         ge=64,
         description="Characters at which text that is still undecided blocks; for each text processor that "
         "does not say otherwise.",
     )
     max_waiting: int = Field(
-        default=262_144,
+        default=_TEXTS["max_waiting"].default,
         ge=64,
         description="Characters that may wait behind undecided text; for each text processor that does not "
         "say otherwise.",
     )
     max_buffer: int = Field(
-        default=1_048_576, ge=64, description="Characters that `release: step` may hold of one step."
+        default=MAX_BUFFER,
+        ge=LEAST_BUFFER,
+        description="Characters that `release: step` may hold of one step.",
     )
     max_checks: int = Field(
-        default=16,
+        default=MAX_CHECKS,
         ge=1,
         description="Slow checks of one processor that may be under way in one stream before reading waits.",
     )
@@ -71,9 +80,11 @@ class Document(Versioned):
     output_processors: Any = Field(
         default=None, description="What stands between the model's stream and its consumer, in order."
     )
-    release: Literal["stream", "step"] = Field(
+    release: Release = Field(
         default="stream",
         description="When what is decided leaves: at once, or a step as a whole when all of it is accepted.",
     )
     limits: Limits = Field(default=Limits(), description="Bounds.")
-    tests: tuple[Case, ...] = Field(default=(), description="Cases, which `guardrails test` runs.")
+    tests: Annotated[tuple[Case, ...], AsWritten()] = Field(
+        default=(), description="Cases, which `guardrails test` runs."
+    )

@@ -23,6 +23,10 @@ from guardrails.waiting import DirectInlet, Inlet, WaitingInlet
 LEAST_BUFFER: Final = 64
 """Characters that a step may have at least."""
 
+MAX_BUFFER: Final = 1_048_576
+MAX_CHECKS: Final = 16
+"""Limits of a pipeline that does not say otherwise."""
+
 
 class Pipeline:
     """Processors between a source of chunks and its consumer. It has no state of its own.
@@ -57,9 +61,9 @@ class Pipeline:
         *,
         input_processors: Sequence[Processor] = (),
         release: Release = "stream",
-        max_buffer: int = 1_048_576,
+        max_buffer: int = MAX_BUFFER,
         on_finding: OnFinding | None = None,
-        max_checks: int = 16,
+        max_checks: int = MAX_CHECKS,
     ) -> None:
         self.processors, self.input_processors = _listed(processors), _listed(input_processors)
         if inspect.iscoroutinefunction(on_finding):
@@ -122,11 +126,12 @@ class Pipeline:
     async def guard_input(self, messages: Sequence[Message], *, run_id: str | None = None) -> GuardedInput:
         """Guard what goes to a model with the input processors, each text by itself and complete.
 
-        Guarded are `content` and each part in it or in `parts`: strings, and of mappings their `text`, their
-        `content` and `parts` in turn, and what a tool gave (`output` or `result`) if it is a string or says
-        that its `value` is text. Messages of the roles `system` and `developer` are the application's own
-        words and pass. So does everything else: ids, names, files, the arguments of tool calls, tool results
-        that are JSON, texts under other keys. The given messages are not modified.
+        Every string of a message is guarded, at any depth and whatever its key is called (texts, reasoning,
+        refusals, citations, each string in what a tool gave), except what `guardrails.inputs` lists: messages
+        of the roles `system` and `developer`, which are the application's own words; in the parts of a
+        message what names and does not say (role, type, ids, names, states, times, signatures, settings for
+        the provider), files, images and their addresses, and the arguments of tool calls. Numbers and the
+        keys of mappings pass everywhere. The given messages are not modified.
 
         Args:
             messages: mappings in the form of OpenAI, Anthropic, the Vercel AI SDK or Mastra.
@@ -136,8 +141,12 @@ class Pipeline:
             The messages for the model; none, and the tripwire, if a processor blocked.
 
         Raises:
-            TypeError: the messages, or the content of one, have another shape.
+            ValueError: there are no input processors.
+            TypeError: the messages are no list of mappings, or there is something in one that cannot be
+                looked into, such as bytes, a set or an object of an SDK.
         """
+        if not self.input_processors:
+            raise ValueError("this pipeline has no input_processors, so it would pass everything")
         run = run_id or str(uuid4())
         return await guard_messages(messages, run, partial(self.input_pipeline().stream, run_id=run))
 

@@ -5,8 +5,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeAlias
 
+from guardrails.choices import shortened
+
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and positions that lead to a value."""
+
+MOST_TOLD: Final = 100
+"""How many problems of one configuration are told; of the others, how many there are."""
+
+LONGEST_MESSAGE: Final = 2000
+"""Characters that a message may have."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -63,7 +71,7 @@ def written(path: Path) -> str:
     keys = ""
     for part in path:
         if isinstance(part, str) and _NAME.fullmatch(part):
-            keys += f".{part}"
+            keys += f".{shortened(part)}"
         else:
-            keys += f"[{part!r}]"
+            keys += f"[{shortened(repr(part))}]"
     return keys.removeprefix(".")

@@ -253,6 +253,15 @@ class Run:
         return check
 
 
+@dataclass(frozen=True, slots=True)
+class AsWritten:
+    """Marks a setting whose texts are what is looked for: `pattern: Annotated[str, AsWritten()]`.
+
+    In any other text of a configuration `${NAME}` is refused, since it would not be read there; here it may
+    be meant as it is written.
+    """
+
+
 _WORDS_MEET: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -260,13 +269,21 @@ class Processor(BaseModel):
     """Settings of one processor, frozen and shared by all streams; `open` gives each stream its own state.
 
     Subclasses add fields and `open`. The type name is the class name in snake_case.
+
+    A validator of the whole model says which setting is wrong by beginning the message of its `ValueError`
+    with the key: `retry: …`, `rules: …`, `rules[1].name: …`. In a configuration the error is then placed
+    there. The values of secrets and of settings declared with `Field(repr=False)` are not shown in messages.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     type_name: ClassVar[str] = "processor"
 
-    id: str = Field(default="", description="Names the processor in tripwires; the type name if not given.")
+    id: str = Field(
+        default="",
+        description="Names the processor in tripwires; the type name if not given.",
+        json_schema_extra={"pattern": r"\S"},
+    )
     timeout: float | None = Field(
         default=10, gt=0, description="Seconds that one awaited answer may take; null for no limit."
     )

@@ -3,12 +3,11 @@
 They are found by entry point: the built-in ones exactly as anyone else's. Presets are files.
 """
 
-from collections import defaultdict
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
-from guardrails.choices import ChoiceError
+from guardrails.choices import ChoiceError, shortened
 from guardrails.processor import Processor
 
 GROUP: Final = "guardrails.processors"
@@ -31,17 +30,17 @@ class Registry:
     """The types that the installed distributions name."""
 
     def __init__(self) -> None:
-        self._found: defaultdict[str, list[EntryPoint]] = defaultdict(list)
+        self._found: dict[str, list[EntryPoint]] = {}
         for point in entry_points(group=GROUP):
-            self._found[point.name].append(point)
+            self._found.setdefault(point.name, []).append(point)
 
     def names(self) -> list[str]:
         """The types, sorted, whether or not they can be used."""
         return sorted(self._found)
 
     def owner(self, name: str) -> str:
-        """The distributions that name a type, with their versions."""
-        return " and ".join(sorted(_owner(point) for point in self._found[name]))
+        """The distributions that name a type, with their versions; empty if none does."""
+        return " and ".join(sorted(_owner(point) for point in self._found.get(name, ())))
 
     def choices(self) -> str:
         """What `type` can be, in words."""
@@ -57,7 +56,7 @@ class Registry:
         """
         points = self._found.get(name, [])
         if not points:
-            unknown = ChoiceError(f"there is no processor type {name!r}", name, self.names())
+            unknown = ChoiceError(f"there is no processor type {shortened(repr(name))}", name, self.names())
             raise UnusableTypeError(f"{unknown} (found in the entry point group {GROUP})", unknown.nearest)
         if len(points) > 1:
             raise UnusableTypeError(

@@ -113,7 +113,7 @@ def _of_entry(name: str, kind: type[Processor], definitions: dict[str, Any]) -> 
     known = schema["properties"]
     settings = {setting: known[setting] for setting in settings_of(kind) if setting in known}
     schema["properties"] = {"type": type_, **settings, **known}
-    schema["properties"]["id"] |= {"minLength": 1, "default": name}  # which the loader fills in
+    schema["properties"]["id"] |= {"default": name}  # which the loader fills in
     schema["required"] = ["type", *schema.get("required", [])]
     return schema
 

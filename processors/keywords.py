@@ -1,14 +1,14 @@
 """Finds terms: words, phrases or parts of words, thousands if need be, from the settings or from a file."""
 
-import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from guardrails.processor import Strategy
+from guardrails.files import read_file
+from guardrails.processor import AsWritten, Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import TextProcessor
 from guardrails.text.scan import Search
@@ -18,16 +18,26 @@ from guardrails.text.view import WordView
 LONGEST: Final = 200
 """Characters that a term may have."""
 
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""How large a file of terms may be."""
+
 
 def _usable(term: str) -> str:
     """The term, if it can be looked for. What is wrong is said without the term: it may be a secret."""
     if not term.strip():
         raise ValueError("a term is empty, so it would be found everywhere")
-    if len(term.strip()) > LONGEST:
-        raise ValueError(f"a term may have {LONGEST} characters, not {len(term.strip())}")
+    if len(term) > LONGEST:
+        raise ValueError(f"a term may have {LONGEST} characters, not {len(term)}")
     if not _read(term, case=True):
         raise ValueError("a term is made of invisible characters, which are not looked at, and nothing else")
     return term
+
+
+_Term: TypeAlias = Annotated[
+    str,
+    AfterValidator(_usable),
+    Field(json_schema_extra={"minLength": 1, "maxLength": LONGEST, "pattern": r"\S"}),
+]
 
 
 def _read(term: str, *, case: bool) -> str:
@@ -42,18 +52,18 @@ def _lines(file: Path) -> Iterator[str]:
         ValueError: the file cannot be read, or a line cannot be used.
     """
     try:
-        data = file.read_bytes().removeprefix(codecs.BOM_UTF8)
-    except OSError as error:
-        raise ValueError(f"file: {file}: the file cannot be read: {error.strerror}") from None
+        data = read_file(file, MOST_BYTES)
+    except ValueError as error:
+        raise ValueError(f"file: {error}") from None
     for number, line in enumerate(data.split(b"\n"), 1):
         try:
             term = line.decode()
             if term.strip() and not term.startswith("#"):
-                yield _usable(term)
+                yield _usable(term.strip())
         except UnicodeDecodeError:
-            raise ValueError(f"file: {file}:{number}: the line is not UTF-8") from None
+            raise ValueError(f"file: line {number}: it is not UTF-8") from None
         except ValueError as error:
-            raise ValueError(f"file: {file}:{number}: {error}") from None
+            raise ValueError(f"file: line {number}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +96,10 @@ class Keywords(TextProcessor):
 
     without_anything: ClassVar[str] = "give `terms` or `file`; without either there is nothing to find"
 
-    terms: tuple[Annotated[str, AfterValidator(_usable)], ...] = Field(
+    terms: Annotated[tuple[_Term, ...], AsWritten()] = Field(
         default=(),
+        min_length=1,
+        repr=False,  # terms may be secrets
         description=f"What to look for, up to {LONGEST} characters each. A space stands for any white space.",
     )
     file: Path | None = Field(
@@ -120,7 +132,7 @@ class Keywords(TextProcessor):
         given = [*self.terms, *(_lines(self.file) if self.file else ())]
         if not given:
             if self.file:
-                raise ValueError(f"file: {self.file}: there is no term in the file")
+                raise ValueError("file: there is no term in the file")
             return ()
         keyword = _Keyword(self.label.upper(), f"keywords.{self.label.lower()}")
         read = (_read(term, case=self.case_sensitive) for term in given)

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from guardrails.choices import ChoiceError
-from guardrails.processor import Strategy
+from guardrails.choices import ChoiceError, listed_words, shortened
+from guardrails.processor import AsWritten, Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
 from processors._patterns import PRESETS
@@ -17,7 +17,7 @@ Flag = Literal["ignorecase", "multiline", "dotall"]
 
 def _known(preset: str) -> str:
     if preset not in PRESETS:
-        raise ChoiceError(f"there is no preset {preset!r}", preset, sorted(PRESETS))
+        raise ChoiceError(f"there is no preset {shortened(repr(preset))}", preset, sorted(PRESETS))
     return preset
 
 
@@ -34,7 +34,9 @@ class Rule(BaseModel):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
         description="Names what is found; in upper case it is the label. Letters, digits, `_`, `.`, `-`.",
     )
-    pattern: str = Field(min_length=1, description="A regular expression of the `regex` module.")
+    pattern: Annotated[str, AsWritten()] = Field(
+        min_length=1, description="A regular expression of the `regex` module."
+    )
     flags: tuple[Flag, ...] = Field(default=(), description="How it is read.")
     replacement: str | None = Field(
         default=None, description="What stands in its place under `redact`; the label in brackets if absent."
@@ -78,15 +80,15 @@ class Regex(TextProcessor):
 
     presets: tuple[
         Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enum": [*sorted(PRESETS)]})], ...
-    ] = Field(default=(), description="Ready-made sets of patterns.")
-    rules: tuple[Rule, ...] = Field(default=(), description="Regular expressions of one's own.")
+    ] = Field(default=(), min_length=1, description="Ready-made sets of patterns.")
+    rules: tuple[Rule, ...] = Field(default=(), min_length=1, description="Regular expressions of one's own.")
 
     @model_validator(mode="after")
     def _rules_fit(self) -> Self:
         names = Counter(rule.name for rule in self.rules)
         doubled = [name for name, count in names.items() if count > 1]
         if doubled:
-            raise ValueError(f"rules: each rule needs a name of its own; used twice: {', '.join(doubled)}")
+            raise ValueError(f"rules: each rule needs a name of its own; used twice: {listed_words(doubled)}")
         for place, rule in enumerate(self.rules):
             strategy = rule.strategy or self.strategy
             if rule.replacement is not None and strategy != "redact":

@@ -19,6 +19,8 @@ OWN: Final = ("guardrails", "processors", COMMAND)
 
 LAYERS: Final = (
     "choices",
+    "files",
+    "lines",
     "chunks",
     "processor",
     "surfaces",
@@ -45,9 +47,9 @@ LAYERS: Final = (
 """The parts of `guardrails`: each may import itself and what stands before it."""
 
 ASIDE: Final = {
-    "adapters": {"chunks", "source", "pipeline", "config"},
+    "adapters": {"lines", "chunks", "source", "pipeline", "config"},
     "testing": {"chunks", "processor", "surfaces", "text", "stream", "release", "pipeline"},
-    "processors": {"choices", "chunks", "processor", "surfaces", "text"},
+    "processors": {"choices", "files", "chunks", "processor", "surfaces", "text"},
 }
 """Parts beside the layers, which no layer may import, with the layers that they may import."""
 

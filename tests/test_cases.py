@@ -39,6 +39,13 @@ STREAM: Final = [
 ]
 
 
+CALL: Final = [
+    {"type": "tool-call-delta", "payload": {"toolCallId": id_, "argsTextDelta": piece}}
+    for id_, piece in (("1", '{"a": "41'), ("2", '{"a"'), ("1", '11"}'))
+]
+NUMBERS: Final = [{"type": "data-note", "data": {"a": [4111]}}]
+
+
 def case(expect: Mapping[str, Any], **given: Any) -> Case:
     """A case."""
     return Case.model_validate({"name": "a case", "expect": expect, **given})
@@ -115,6 +122,8 @@ async def test_a_case_that_is_right_passes(given: dict[str, Any], expect: dict[s
         ({"text": ["a", "b"]}, {"absent": ["ab"]}, ["'ab' must not come out, and did"]),
         ({"chunks": STREAM}, {"absent": ["b//c"]}, ["'b//c' must not come out, and did"]),
         ({"chunks": STREAM}, {"absent": ["a key"]}, ["'a key' must not come out, and did"]),
+        ({"chunks": CALL}, {"absent": ["4111"]}, ["'4111' must not come out, and did"]),
+        ({"chunks": NUMBERS}, {"absent": ["4111"]}, ["'4111' must not come out, and did"]),
         ({"text": "bomb"}, {"tripwire": {}, "absent": ["FOUND in the text"]}, [
             "'FOUND in the text' must not come out, and did",
         ]),
@@ -316,6 +325,23 @@ async def test_the_cases_of_a_file_are_run(tmp_path: Path) -> None:
         ("the text is 'secret-12345', expected '[KEY]'",),
     ]
     assert dump_chunk(config.cases[1].stream[1])["data"] == {"path": "./c//d"}
+
+
+@pytest.mark.parametrize(
+    "expect", [{"text": None}, {"findings": None, "reasoning": None}, {"absent": []}, {}]
+)
+def test_a_case_that_expects_nothing_is_refused(expect: dict[str, Any]) -> None:
+    """What says nothing alone does no harm beside what does; `tripwire: null` says that there is none."""
+    with pytest.raises(ValueError, match="say at least one thing that is expected"):
+        case(expect, text="a")
+    case({**expect, "tripwire": None}, text="a")
+    case({**expect, "text": ""}, text="a")
+
+
+def test_a_file_of_chunks_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """It is no part of the first chunk."""
+    (tmp_path / "one.jsonl").write_text('\ufeff{"type": "start"}', encoding="utf-8")
+    assert [chunk.type for chunk in case({"text": ""}, chunks=tmp_path / "one.jsonl").stream] == ["start"]
 
 
 def test_a_file_of_chunks_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

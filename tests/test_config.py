@@ -1,6 +1,7 @@
 """Configuration files: what they build, and that whatever is wrong in one is named with its place."""
 
 import json
+import os
 import pickle
 import time
 import traceback
@@ -25,11 +26,12 @@ pytestmark = pytest.mark.usefixtures("at")
 STRANGE: Final = """
 from enum import Enum
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 import guardrails
-from guardrails import Processor, TextProcessor
+from guardrails import AsWritten, Processor, TextProcessor
 
 
 class Colour(Enum):
@@ -65,6 +67,10 @@ class Account(BaseModel, extra="forbid"):
     file: Path | None = None
 
 
+class Part(BaseModel):
+    text: str
+
+
 class Keyed(Processor):
     file: Path | None = None
     files: tuple[Path, ...] = ()
@@ -78,6 +84,10 @@ class Keyed(Processor):
     word: str = ""
     words: tuple[str, ...] = ()
     notes: dict[str, str] | Path = Path()
+    any: Any = None
+    chosen: Literal["a"] | Path | int = 0
+    find: Annotated[str, AsWritten()] = ""
+    pieces: Annotated[tuple[Part, ...], AsWritten()] = ()
 
     def open(self, run):
         return lambda item: (item,)
@@ -372,7 +382,7 @@ def test_a_doubled_id_names_both_places(second: str, place: str) -> None:
             "version: 1\nreleas: step\noutput_processors: [{type: regex, presets: [private-data]}]",
             ":2:1: releas: unknown key; did you mean 'release'? valid keys are version, input_processors, ",
         ),
-        ("version: 1\nversion: 1", ":2:1: the key 'version' stands here twice, first at 1:1"),
+        ("version: 1\nversion: 1", ":2:1: version: this key stands here twice, first at 1:1"),
         ("a: 1\n---\nb: 1", ":2:1: a second document begins here; "),
         ("a: [1\nb: }", ":2:2: this is no YAML: while parsing a flow sequence: expected ',' or ']'"),
         ("a: 'x", ":1:6: this is no YAML: while scanning a quoted scalar: found unexpected end of stream"),
@@ -380,18 +390,18 @@ def test_a_doubled_id_names_both_places(second: str, place: str) -> None:
         ("a: b\x01", ":1:5: a control character cannot stand in YAML"),
         (
             "a: !!python/object:os.system x",
-            ":1:4: tags are not allowed; leave out `!!python/object:os.system`",
+            ":1:4: a: tags are not allowed; leave out `!!python/object:os.system`",
         ),
-        ("a: !!str x", ":1:4: tags are not allowed; leave out `!!str`"),
+        ("a: !!str x", ":1:4: a: tags are not allowed; leave out `!!str`"),
         ("%YAML 1.1\n---\na: no", ":1:1: this file is read as YAML 1.2; "),
-        ("a: *b", ":1:4: no anchor `&b` stands before this alias"),
-        ("a: &a [*a]", ":1:8: `*a` stands in what it refers to; that has no end"),
-        ("a: &a {b: *a}", ":1:11: `*a` stands in what it refers to; that has no end"),
+        ("a: *b", ":1:4: a: no anchor `&b` stands before this alias"),
+        ("a: &a [*a]", ":1:8: a[0]: `*a` stands in what it refers to; that has no end"),
+        ("a: &a {b: *a}", ":1:11: a.b: `*a` stands in what it refers to; that has no end"),
         ("1: 2", ":1:1: a key must be text; "),
         ("? [a]\n: 2", ":1:3: a key must be text; "),
-        ('a: "\\ud800"', ":1:4: half of a surrogate pair is no character; "),
+        ('a: "\\ud800"', ":1:4: a: half of a surrogate pair is no character; "),
         ('a: "\\UFFFFFFFF"', ":1:1: this is no YAML: "),
-        ("a: " + "9" * 5000, ":1:4: a number with more digits than can be read"),
+        ("a: " + "9" * 5000, ":1:4: a: a number with more digits than can be read"),
         (b"a: \xff", ":1:4: the file is not UTF-8; save it as UTF-8"),
         ("a: ä\n".encode("utf-16"), ":1:1: the file is not UTF-8; save it as UTF-8"),
         (b"#" * (1024 * 1024 + 1), ": the file is larger than 1048576 bytes, the most that is read"),
@@ -668,13 +678,126 @@ def test_variables_are_read_in_paths_and_secrets(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("others")
 def test_variables_are_read_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text that is a variable and nothing else is refused; within other text it is plain text."""
+    """A text that holds a variable is refused, wherever it stands, but for what is looked for."""
     monkeypatch.setenv("HUSH", "hush-4711")
-    assert entry_fault("{type: keyed, word: '${HUSH}'}") == placed(
-        "3:25 word: variables are read only in settings that are paths or secrets"
+    said = entry_fault(
+        "{type: keyed, word: 'a ${HUSH}', words: ['${HUSH}'], notes: {a: 'b ${HUSH}'}, any: {b: ['${HUSH}']}}"
     )
-    keyed = settings("word: 'a ${HUSH}', words: ['${HUSH}'], notes: {a: 'b ${HUSH}'}")
-    assert (keyed.word, keyed.words, keyed.notes) == ("a ${HUSH}", ("${HUSH}",), {"a": "b ${HUSH}"})
+    assert [line.split(": ", 1)[1] for line in said.splitlines()] == [
+        f"output_processors[0].{keys}: variables are read only in settings that are paths or secrets"
+        for keys in ("word", "words[0]", "notes.a", "any.b[0]")
+    ]
+    keyed = settings("find: '${HUSH}', word: '$ {HUSH} ${', pieces: [{text: '${HUSH}'}]")
+    assert (keyed.find, keyed.word, keyed.pieces[0].text) == ("${HUSH}", "$ {HUSH} ${", "${HUSH}")
+
+
+def test_what_is_looked_for_may_look_like_a_variable(at: Path) -> None:
+    """Terms, patterns and the texts of cases are taken as they are written."""
+    (at / "guard.yaml").write_text(
+        f"{HEAD}  - {{type: keywords, terms: ['${{HOME}}'], match: substring}}\n"
+        "  - {type: regex, rules: [{name: a, pattern: '\\$\\{HOME\\}'}]}\n"
+        "tests: [{name: '${HOME}', text: 'a ${HOME}', expect: {absent: ['${HOME}']}}]\n"
+    )
+    config = load_config("guard.yaml")
+    assert config.pipeline.processors[0].model_dump()["terms"] == ("${HOME}",)
+    assert config.cases[0].text == "a ${HOME}"
+
+
+@pytest.mark.parametrize(
+    "text", ["terms: hunter2", "terms: [4711]", "terms: [[hunter2]]", "terms: {a: hunter2}"]
+)
+def test_terms_are_not_shown(text: str) -> None:
+    """What may be a secret is not repeated by a message about it."""
+    said = entry_fault(f"{{type: keywords, {text}}}")
+    assert not [word for word in ("hunter2", "4711") if word in said]
+
+
+@pytest.mark.parametrize("text", ["file: '${HUSH}'", "file: '${HUSH}/b'", "file: '${HUSH}.txt'"])
+@pytest.mark.usefixtures("at")
+def test_what_a_variable_holds_is_not_shown(text: str, at: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that cannot be used is not repeated: a variable in it may hold what nobody may see."""
+    monkeypatch.setenv("HUSH", "hush-4711")
+    (at / "hush-4711.txt").write_bytes(b"a\n\xff\n")
+    assert "4711" not in entry_fault(f"{{type: keywords, {text}}}")
+    case = text.replace("file", "chunks")
+    assert "4711" not in fault(f"{HEAD}  - {REGEX}\ntests: [{{name: a, {case}, expect: {{text: a}}}}]\n")
+
+
+@pytest.mark.usefixtures("others")
+def test_a_variable_is_not_shown_where_a_path_is_one_of_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is it where something else than a path may stand, too."""
+    monkeypatch.setenv("HUSH", "hush-4711")
+    assert "4711" not in entry_fault("{type: keyed, chosen: '${HUSH}'}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{{type: regex, presets: [urls], {', '.join(f'k{i}: 1' for i in range(4000))}}}",
+        f"{{type: keywords, terms: [{', '.join('9' * 9000)}]}}",
+        f"{{type: keywords, terms: [a], {'k' * 900_000}: 1}}",
+        f"{{type: keywords, terms: [a], id: &a {'k' * 90_000}}}\n  - {{type: keywords, terms: [a], id: *a}}",
+        f"{{type: keywords, terms: [a], match: {'k' * 900_000}}}",
+        f"{{type: {'k' * 900_000}}}",
+        f"{{type: regex, presets: [{'k' * 900_000}]}}",
+        f"{{type: regex, rules: [{{name: {'k' * 900_000}, pattern: '('}}]}}",
+        f"{{type: keywords, terms: [a], file: '${{{'K' * 900_000}}}'}}",
+    ],
+)
+def test_messages_have_bounds(text: str) -> None:
+    """However much is wrong, and however long it is, what is said of it is short, and said at once."""
+    begun = time.monotonic()
+    said = entry_fault(text)
+    assert len(said.splitlines()) <= 101
+    assert max(map(len, said.splitlines())) < 1000
+    assert time.monotonic() - begun < 20
+
+
+def test_what_is_not_told_is_counted() -> None:
+    """A hundred problems are told; the last line says how many more there are."""
+    last = entry_fault(f"{{type: keywords, terms: [{', '.join('9' * 500)}]}}").splitlines()[-1]
+    assert last == "guard.yaml: … and 400 more"
+
+
+def test_a_pipe_is_not_waited_for(at: Path) -> None:
+    """A pipe as a file of terms is refused; nobody may ever write to it."""
+    os.mkfifo(at / "pipe")
+    assert "only a regular file is read" in entry_fault("{type: keywords, file: pipe}")
+
+
+def test_a_mapping_has_bounds() -> None:
+    """A mapping that stands for billions of values is refused as a file is."""
+    bomb: Any = ["x"]
+    for _ in range(30):
+        bomb = [bomb, bomb]
+    begun = time.monotonic()
+    (problem,) = problems_of({"version": 1, "output_processors": bomb})
+    assert problem.message == "more than 100000 values"
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize(
+    ("entry", "keys", "part"),
+    [
+        ({"type": "regex", 1: 2}, "output_processors[0]", "a key must be text, not 1"),
+        (
+            {"type": "keywords", "terms": ["a", "\ud800"]},
+            "output_processors[0].terms[1]",
+            "half of a surrogate",
+        ),
+        ({"type": "keywords", "\udfff": 1}, "output_processors[0]", "half of a surrogate"),
+    ],
+)
+def test_what_no_file_could_hold_is_told_with_its_keys(entry: Any, keys: str, part: str) -> None:
+    """A mapping holds what a file could hold; otherwise the keys say where it does not."""
+    (problem,) = problems_of({"version": 1, "output_processors": [entry]})
+    assert problem.keys == keys
+    assert part in problem.message
+
+
+def test_an_empty_name_is_told() -> None:
+    """No name is no directory."""
+    assert "no file is named" in problems_of("")[0].message
 
 
 @pytest.mark.usefixtures("others")

@@ -85,7 +85,7 @@ def test_contract(name: str, maker: str, backend: str) -> None:
 @pytest.mark.parametrize("name", CONTRACT)
 def test_contract_by_the_step(name: str, maker: str) -> None:
     """The properties hold as well where a step is held until it has ended."""
-    check(name, Subject(MAKERS[maker], TEXTS, release="step"))
+    check(name, Subject(MAKERS[maker], TEXTS, release="step"), examples=60)
 
 
 @pytest.mark.fuzz

@@ -2,8 +2,10 @@
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -23,7 +25,9 @@ from guardrails import (
     Run,
     Segment,
     TextProcessor,
+    load_pipeline,
 )
+from guardrails.chunks import TextDeltaPayload
 from guardrails.testing import BACKENDS, Idle, Patterns, SlowWords
 from tests.helpers import does
 
@@ -97,7 +101,7 @@ FORMS: Final[dict[str, tuple[Any, list[str]]]] = {
                 {"type": "tool-result", "toolCallId": "1234", "result": {"n": "1234", "text": 1234}},
             ],
         },
-        ["content[0].result"],
+        ["content[0].result", "content[1].result.n"],
     ),
     "Vercel v5": (
         {"id": "1234", "role": "user", "parts": [{"type": "text", "text": "1234"}, {"type": "step-start"}]},
@@ -120,6 +124,7 @@ FORMS: Final[dict[str, tuple[Any, list[str]]]] = {
         [
             "content[0].output.value",
             "content[1].output.value",
+            "content[2].output.value.text",
             "content[3].output.value[0].text",
         ],
     ),
@@ -129,7 +134,235 @@ FORMS: Final[dict[str, tuple[Any, list[str]]]] = {
             "role": "user",
             "content": {"format": 2, "parts": [{"type": "text", "text": "1234"}], "content": "1234"},
         },
-        ["content.content", "content.parts[0].text"],
+        ["content.parts[0].text", "content.content"],
+    ),
+    "Mastra's tools and thoughts": (
+        {
+            "role": "assistant",
+            "createdAt": "1234",
+            "threadId": "1234",
+            "content": {
+                "format": 2,
+                "parts": [
+                    {
+                        "type": "tool-invocation",
+                        "toolInvocation": {
+                            "state": "result",
+                            "toolCallId": "1234",
+                            "toolName": "1234",
+                            "args": {"q": "1234"},
+                            "result": "1234",
+                        },
+                    },
+                    {
+                        "type": "reasoning",
+                        "reasoning": "1234",
+                        "details": [{"type": "text", "text": "1234", "signature": "1234"}],
+                        "providerMetadata": {"x": {"y": "1234"}},
+                    },
+                ],
+                "reasoning": "1234",
+                "toolInvocations": [{"state": "result", "args": {"a": "1234"}, "result": {"name": "1234"}}],
+            },
+            "toolInvocations": [{"state": "result", "toolCallId": "1234", "result": ["1234", 1234]}],
+        },
+        [
+            "content.parts[0].toolInvocation.result",
+            "content.parts[1].reasoning",
+            "content.parts[1].details[0].text",
+            "content.reasoning",
+            "content.toolInvocations[0].result.name",
+            "toolInvocations[0].result[0]",
+        ],
+    ),
+    "OpenAI's refusals and thoughts": (
+        {
+            "role": "assistant",
+            "content": [{"type": "refusal", "refusal": "1234"}],
+            "refusal": "1234",
+            "reasoning_content": "1234",
+            "reasoning": "1234",
+            "reasoning_details": [{"type": "reasoning.encrypted", "data": "1234", "id": "1234"}],
+            "function_call": {"name": "1234", "arguments": "1234"},
+        },
+        ["content[0].refusal", "refusal", "reasoning_content", "reasoning"],
+    ),
+    "OpenAI's results in parts": (
+        {
+            "type": "function_call_output",
+            "call_id": "1234",
+            "output": [
+                {"type": "input_text", "text": "1234"},
+                {"type": "input_image", "image_url": "data:image/png;base64,1234"},
+            ],
+        },
+        ["output[0].text"],
+    ),
+    "OpenAI's thoughts in parts": (
+        {
+            "type": "reasoning",
+            "id": "1234",
+            "encrypted_content": "1234",
+            "summary": [{"type": "summary_text", "text": "1234"}],
+            "content": [{"type": "reasoning_text", "text": "1234"}],
+        },
+        ["summary[0].text", "content[0].text"],
+    ),
+    "OpenAI's search": (
+        {
+            "type": "file_search_call",
+            "results": [
+                {"file_id": "1234", "filename": "1234", "text": "1234", "attributes": {"id": "1234"}}
+            ],
+        },
+        ["results[0].filename", "results[0].text", "results[0].attributes.id"],
+    ),
+    "OpenAI's image": ({"type": "image_generation_call", "id": "1234", "result": "1234"}, []),
+    "OpenAI's files": (
+        {
+            "role": "user",
+            "content": [
+                {"type": "file", "file": {"file_data": "1234", "filename": "1234"}},
+                {"type": "input_file", "file_data": "1234", "file_id": "1234"},
+                {"type": "input_image", "image_url": "1234", "detail": "1234"},
+                {"type": "input_audio", "input_audio": {"data": "1234", "format": "wav"}},
+            ],
+        },
+        [],
+    ),
+    "Anthropic's thoughts": (
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "1234", "signature": "1234"},
+                {"type": "redacted_thinking", "data": "1234"},
+            ],
+        },
+        ["content[0].thinking"],
+    ),
+    "Anthropic's documents": (
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "document",
+                    "title": "1234",
+                    "source": {"type": "text", "media_type": "text/plain", "data": "1234"},
+                },
+                {
+                    "type": "document",
+                    "source": {"type": "base64", "media_type": "application/pdf", "data": "1234"},
+                },
+                {
+                    "type": "document",
+                    "source": {"type": "content", "content": [{"type": "text", "text": "1234"}]},
+                },
+                {"type": "document", "source": {"type": "url", "url": "1234"}},
+                {"type": "search_result", "title": "1234", "content": [{"type": "text", "text": "1234"}]},
+                {"type": "text", "text": "", "citations": [{"type": "char_location", "cited_text": "1234"}]},
+            ],
+        },
+        [
+            "content[0].title",
+            "content[0].source.data",
+            "content[2].source.content[0].text",
+            "content[4].title",
+            "content[4].content[0].text",
+            "content[5].citations[0].cited_text",
+        ],
+    ),
+    "Anthropic's code": (
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "code_execution_tool_result",
+                    "tool_use_id": "1234",
+                    "content": {"type": "code_execution_result", "stdout": "1234", "stderr": "1234"},
+                }
+            ],
+        },
+        ["content[0].content.stdout", "content[0].content.stderr"],
+    ),
+    "Vercel's JSON": (
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "output": {
+                        "type": "json",
+                        "value": {
+                            "id": "1234",
+                            "name": "1234",
+                            "url": "1234",
+                            "input": "1234",
+                            "type": "1234",
+                            "deep": [["1234", 1234, None, True]],
+                        },
+                    },
+                    "providerOptions": {"x": "1234"},
+                },
+                {"type": "tool-result", "output": {"type": "error-json", "value": ["1234"]}},
+                {
+                    "type": "tool-result",
+                    "output": {
+                        "type": "content",
+                        "value": [
+                            {"type": "media", "data": "1234", "mediaType": "image/png"},
+                            {"type": "media", "data": "1234", "mediaType": "Text/plain"},
+                            {"type": "media", "data": "so: 1234", "mediaType": "application/json"},
+                        ],
+                    },
+                },
+            ],
+        },
+        [
+            *(f"content[0].output.value.{key}" for key in ("id", "name", "url", "input", "type")),
+            "content[0].output.value.deep[0][0]",
+            "content[1].output.value[0]",
+            "content[2].output.value[1].data",
+            "content[2].output.value[2].data",
+        ],
+    ),
+    "Vercel's interface": (
+        {
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "tool-search",
+                    "toolCallId": "1234",
+                    "state": "output-available",
+                    "input": {"q": "1234"},
+                    "output": {"status": "1234", "type": "text"},
+                },
+                {"type": "dynamic-tool", "state": "output-error", "errorText": "1234", "rawInput": "1234"},
+                {"type": "data-weather", "id": "1234", "data": {"id": "1234"}},
+                {"type": "data-word", "data": "1234"},
+                {"type": "file", "mediaType": "image/png", "url": "1234"},
+                {"type": "source-url", "sourceId": "1234", "url": "1234", "title": "1234"},
+            ],
+        },
+        [
+            "parts[0].output.status",
+            "parts[1].errorText",
+            "parts[2].data.id",
+            "parts[3].data",
+            "parts[5].title",
+        ],
+    ),
+    "what nobody knows": (
+        {
+            "role": "new",
+            "content": [{"type": "new", "said": "1234", "more": {"id": "1234", "url": "1234"}}],
+            "status": {"message": "1234"},
+            "1234": 1234,
+        },
+        ["content[0].said", "content[0].more.id", "content[0].more.url", "status.message"],
+    ),
+    "the JSON of a tool as content": (
+        {"role": "tool", "content": {"name": "1234", "rows": [{"id": "1234"}]}},
+        ["content.name", "content.rows[0].id"],
     ),
     "a tuple": ({"role": "user", "content": ({"type": "text", "text": "1234"},)}, ["content[0].text"]),
     "nothing": ({"role": "user", "content": "", "parts": []}, []),
@@ -169,8 +402,16 @@ def _edit(value: Any, keys: Sequence[str]) -> None:
 
 
 _TEXT: Final = st.text(st.sampled_from("12 ab👍"), max_size=8)
+_KEYS: Final = st.sampled_from(["id", "name", "text", "a.b", "a", "b", "url", "content", "12 12", ""])
+_DATA: Final = st.recursive(
+    _TEXT | st.none() | st.integers(),
+    lambda data: st.lists(data, max_size=3) | st.dictionaries(_KEYS, data, max_size=3),
+    max_leaves=6,
+)
 _PART: Final = st.recursive(
-    _TEXT | st.fixed_dictionaries({"text": _TEXT, "id": _TEXT}) | st.fixed_dictionaries({"n": st.integers()}),
+    _TEXT
+    | st.fixed_dictionaries({"type": _TEXT, "text": _TEXT, "id": _TEXT})
+    | st.fixed_dictionaries({"type": _TEXT, "result": _DATA, "args": _DATA}),
     lambda parts: st.fixed_dictionaries({"type": _TEXT, "content": st.lists(parts, max_size=3) | parts}),
     max_leaves=6,
 )
@@ -182,19 +423,24 @@ _MESSAGES: Final = st.lists(
 )
 
 
-def _redacted(part: Any) -> Any:
+def _redacted(part: Any, passing: Sequence[str] = ("role", "type", "id", "args")) -> Any:
     if isinstance(part, str):
         return re.sub(r"[12]{4}", "[FOUND]", part)
     if isinstance(part, list):
-        return [_redacted(each) for each in part]
-    return {key: _redacted(value) if key in ("text", "content") else value for key, value in part.items()}
+        return [_redacted(each, passing) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        key: value if key in passing else _redacted(value, () if key == "result" else passing)
+        for key, value in part.items()
+    }
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @settings(deadline=None)
 @given(messages=_MESSAGES)
 def test_texts_are_guarded_wherever_they_stand(backend: str, messages: list[dict[str, Any]]) -> None:
-    """However messages are built, each text is guarded by itself, and the given ones stay as they are."""
+    """However messages and results are built, each text is guarded by itself, and no given one changes."""
     before = deepcopy(messages)
     guarded = anyio.run(inputs(Idle(), Patterns(find="[12]{4}")).guard_input, messages, backend=backend)
     expected = [one if one["role"] == "system" else _redacted(one) for one in before]
@@ -215,12 +461,45 @@ def test_a_refusal_keeps_every_message_back(messages: list[dict[str, Any]]) -> N
     assert len(guarded.findings) == bool(found)
 
 
-async def test_a_copy_shares_nothing_with_what_was_given() -> None:
-    """Whoever changes a guarded message does not change the given one."""
-    message = {"role": "user", "content": [{"text": "1234", "more": {"list": [1]}}]}
+async def test_only_what_leads_to_a_changed_text_is_new() -> None:
+    """The rest is what was given, so that what cannot be copied does no harm."""
+    kept = {"client": threading.Lock(), "text": "fine"}
+    message = {"role": "user", "content": [{"type": "text", "text": "1234", "more": kept}, kept], "it": kept}
     (after,) = (await inputs().guard_input([message])).messages
-    after["content"][0]["more"]["list"].append(2)
-    assert message == {"role": "user", "content": [{"text": "1234", "more": {"list": [1]}}]}
+    assert message["content"] == [{"type": "text", "text": "1234", "more": kept}, kept]
+    assert after["content"] == [{"type": "text", "text": "[FOUND]", "more": kept}, kept]
+    assert after["it"] is after["content"][0]["more"] is after["content"][1] is kept
+
+
+async def test_a_path_names_one_text_and_tells_no_data() -> None:
+    """Keys that look like paths are not taken for others, and a key that may be data is not in a finding."""
+    result = {"a.b": "1 1234", "a": {"b": "2 1234"}, "card 1234": "3 1234", 7: "4 1234", "[0]": "5 1234"}
+    guarded = await inputs().guard_input([{"role": "tool", "content": [{"type": "x", "result": result}]}])
+    (after,) = said(guarded)[0]
+    assert list(after["result"].values()) == ["1 [FOUND]", {"b": "2 [FOUND]"}] + [
+        f"{at} [FOUND]" for at in (3, 4, 5)
+    ]
+    places = ["[0]", ".a.b", "[2]", "[3]", "[4]"]
+    assert [one.channel for one in guarded.findings] == [f"messages[0].content[0].result{x}" for x in places]
+
+
+async def test_texts_that_come_meanwhile_do_not_pass() -> None:
+    """Who changes the messages while they are guarded gets an error, or what was guarded."""
+    content = ["first 1234"]
+
+    def change(_run: Run, item: Item) -> Any:
+        content[:] = ["another"]
+        return [item]
+
+    guarded = await inputs(does(change)).guard_input([{"role": "user", "content": content}])
+    assert said(guarded) == [["first 1234"]]
+
+    def add(_run: Run, item: Item) -> Any:
+        content.append("secret")
+        return [item]
+
+    with pytest.raises(KeyError):
+        await inputs(does(add)).guard_input([{"role": "user", "content": content}])
 
 
 async def test_any_mapping_is_a_message() -> None:
@@ -345,12 +624,12 @@ async def test_input_and_output_are_guarded_apart() -> None:
     ).text == "[FOUND]b"
 
 
-async def test_without_input_processors_messages_pass() -> None:
-    """With nothing to ask, the messages are those that were given."""
-    messages = [{"role": "user", "content": "1234"}]
-    guarded = await Pipeline([Patterns(find=FOUR)]).guard_input(messages)
-    assert guarded == GuardedInput(tuple(messages), (), None)
-    assert guarded.messages[0] is messages[0]
+async def test_without_input_processors_nothing_passes() -> None:
+    """With nothing to ask, every message would pass in silence."""
+    sentence = "this pipeline has no input_processors, so it would pass everything"
+    for pipeline in (Pipeline([Patterns(find=FOUR)]), load_pipeline("default")):
+        with pytest.raises(ValueError, match=f"^{sentence}$"):
+            await pipeline.guard_input([{"role": "user", "content": "1234"}])
     assert await inputs().guard_input([]) == GuardedInput((), (), None)
 
 
@@ -367,6 +646,18 @@ def test_a_generator_of_processors_is_a_list_of_them() -> None:
     assert len(Pipeline(Idle(id=name) for name in "ab").processors) == 2  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, slots=True)
+class _Object:
+    text: str = "secret"
+
+
+def _deep() -> list[Any]:
+    """A list that contains itself."""
+    deep: list[Any] = []
+    deep.append(deep)
+    return deep
+
+
 def _stream() -> Iterator[Mapping[str, Any]]:
     yield {"role": "user", "content": "secret"}
 
@@ -380,24 +671,32 @@ def _stream() -> Iterator[Mapping[str, Any]]:
         (_stream(), "messages must be a list of mappings, not generator"),
         (None, "messages must be a list of mappings, not NoneType"),
         ([{"content": ""}, "secret"], "messages[1] must be a mapping, not str"),
-        ([{"content": 5}], "messages[0].content must be text, a part or a list of parts, not int"),
-        ([{"content": b"secret"}], "messages[0].content must be text, a part or a list of parts, not bytes"),
-        ([{"parts": [None]}], "messages[0].parts[0] must be text, a part or a list of parts, not NoneType"),
+        ([{"content": b"secret"}], "messages[0].content must be text, a mapping or a list, not bytes"),
+        ([{"parts": [{"secret"}]}], "messages[0].parts[0] must be text, a mapping or a list, not set"),
+        ([{"content": _deep()}], "messages[0] is too deep to be looked into, or contains itself"),
+        ([{"content": [_Object()]}], "messages[0].content[0] must be text, a mapping or a list, not _Object"),
         (
-            [{"content": [{"text": {"value": "secret"}}]}],
-            "messages[0].content[0].text must be text, not dict",
-        ),
-        (
-            [{"content": [{"output": {"type": "text", "value": 5}}]}],
-            "messages[0].content[0].output.value must be text, a part or a list of parts, not int",
+            [{"content": [TextDeltaPayload(id="1", text="secret")]}],
+            "messages[0].content[0] must be text, a mapping or a list, not TextDeltaPayload",
         ),
     ],
 )
-@pytest.mark.parametrize("processors", [[], [Patterns(find=FOUR)]], ids=["none", "one"])
-async def test_wrong_shapes_are_refused(
-    processors: Sequence[Processor], messages: Any, sentence: str
-) -> None:
-    """What cannot be read as messages raises an error that says where and what, never the content."""
+async def test_wrong_shapes_are_refused(messages: Any, sentence: str) -> None:
+    """What cannot be looked into raises an error that says where and what, never the content."""
     with pytest.raises(TypeError) as caught:
-        await Pipeline([], input_processors=processors).guard_input(messages)
+        await inputs().guard_input(messages)
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("content", [None, 5, 0.5, True, {}, [], [None, 1, {"text": 5, "content": None}]])
+async def test_what_has_no_text_passes(content: Any) -> None:
+    """Numbers and nothing at all are no reason to refuse a message."""
+    message = {"role": "user", "content": content}
+    assert (await inputs().guard_input([message])).messages[0] is message
+
+
+async def test_bytes_of_files_pass() -> None:
+    """Where a file is expected, it may be bytes."""
+    parts = [{"type": "image", "image": b"1"}, {"type": "file", "data": b"1", "mediaType": "text/plain"}]
+    message = {"role": "user", "content": [*parts, {"type": "x", "result": [{"bytes": b"1"}]}]}
+    assert (await inputs().guard_input([message])).messages[0] is message

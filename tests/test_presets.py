@@ -86,8 +86,8 @@ def test_the_shipped_schema_is_the_current_one() -> None:
     assert json.loads((CONFIGS / "schema.json").read_text("utf-8")) == json_schema()
 
 
-def test_observe_blocks_nothing() -> None:
-    """Every processor of `observe` only warns, and lets pass what it failed to look at."""
+def test_observe_only_warns() -> None:
+    """Every processor of `observe` warns of what it finds, and lets pass what it failed to look at."""
     pipeline = load_config("observe").pipeline
     for processor in (*pipeline.input_processors, *pipeline.processors):
         assert (processor.strategy, processor.on_error) == ("warn", "pass")  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 from guardrails._yaml import read_yaml
 from guardrails.config import load_pipeline
 from guardrails.processor import Processor
-from guardrails.registry import Registry
+from guardrails.registry import Registry, UnusableTypeError
 from guardrails.schema import DIALECT, entry_schema, json_schema, settings_of, usable
 from processors.regex import Regex
 from tests.helpers import distribute
@@ -175,6 +175,15 @@ def test_an_error_of_the_schema_stands_at_its_place(entry: dict[str, Any], path:
     """An editor underlines the wrong value alone, and not the entry as one that fits none of all types."""
     (error,) = Draft7Validator(SCHEMA).iter_errors(config(entry))
     assert list(error.absolute_path) == ["output_processors", 0, *path]
+
+
+def test_asking_who_owns_a_type_does_not_make_it_one() -> None:
+    """A type that nobody names has no owner, and is no type afterwards either."""
+    registry = Registry()
+    assert registry.owner("regx") == ""
+    assert "regx" not in registry.names()
+    with pytest.raises(UnusableTypeError, match="did you mean 'regex'"):
+        registry.find("regx")
 
 
 @pytest.mark.usefixtures("others")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from guardrails.chunks import Chunk, dump_json
+from guardrails.lines import LineError, Lines
 
 DONE: Final = b"[DONE]"
 """The data of the event that ends a stream."""
@@ -18,42 +19,11 @@ FIELDS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
 """What a line of a stream of events begins with."""
 
 LONGEST: Final = 64 * 1024 * 1024
-"""Bytes that a line, or an event, may have."""
+"""Bytes that the data of an event may have."""
 
 
 class EventError(ValueError):
     """Something is no stream of events; the message says why."""
-
-
-class Lines:
-    """Bytes to lines, however they are cut. A line ends with a line feed, which is left out."""
-
-    def __init__(self) -> None:
-        self._rest: list[bytes] = []
-        self._held = 0
-
-    def feed(self, block: bytes) -> Iterator[bytes]:
-        """Take bytes; the lines that have ended.
-
-        Raises:
-            EventError: a line is longer than `LONGEST`.
-        """
-        *ended, rest = block.split(b"\n")
-        for piece in ended:
-            self._add(piece)
-            yield self.close()
-            self._rest, self._held = [], 0
-        self._add(rest)
-
-    def close(self) -> bytes:
-        """The last line, if nothing has ended it."""
-        return b"".join(self._rest)
-
-    def _add(self, piece: bytes) -> None:
-        self._rest.append(piece)
-        self._held += len(piece)
-        if self._held > LONGEST:
-            raise EventError(f"the line is longer than {LONGEST} bytes")
 
 
 class Events:
@@ -80,13 +50,14 @@ class Events:
         """Take bytes; the data of each event that has ended and has some.
 
         Raises:
-            EventError: a line is JSON without `data:` before it, or too long.
+            EventError: a line is JSON without `data:` before it, or the event is too long.
+            LineError: a line is too long.
         """
         try:
             for line in self._lines.feed(self._with_line_feeds(block)):
                 if data := self._take(line):
                     yield data
-        except EventError:
+        except (EventError, LineError):
             self.line = self._number + 1
             raise
 
@@ -95,6 +66,7 @@ class Events:
 
         Raises:
             EventError: as in `feed`, or there were lines and none of them was of an event.
+            LineError: as in `feed`.
         """
         yield from self.feed(b"\n\n")
         if self._stray and not self._known:

@@ -1,30 +1,20 @@
 """The command line, `guardrails`: each module has the commands of one kind."""
 
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from guardrails.cli.checking import check, test
+from guardrails.cli.commands import Group
 from guardrails.cli.running import run
 from guardrails.cli.starting import init
-from guardrails.cli.terminal import fail, no_output
 from guardrails.cli.types import list_types, schema, show
 
 DISTRIBUTION: Final = "guardrail-processors"
 """Whose package this is; `guardrail_processors_command` asks, since other packages have its name too."""
 
 
-class _Command(click.Group):
-    """The command; what it prints of its own (help, the version) can fail to be written, too."""
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        try:
-            return super().main(*args, **extra)
-        except OSError as error:
-            fail(str(no_output(error)))
-
-
-@click.group(cls=_Command, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name=DISTRIBUTION, prog_name="guardrails", message="%(prog)s %(version)s")
 def command() -> None:
     """Guard what a language model says while it says it.

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -9,7 +10,8 @@ import click
 
 from guardrails.cases import Outcome, run_case
 from guardrails.cli.arguments import configs_argument, json_option
-from guardrails.cli.logs import tell_warnings
+from guardrails.cli.commands import Command
+from guardrails.cli.logs import warnings_to
 from guardrails.cli.terminal import (
     FAILED,
     WRONG,
@@ -18,11 +20,12 @@ from guardrails.cli.terminal import (
     good,
     one_line,
     problems_as_dicts,
+    say,
     say_problems,
-    show,
-    show_json,
     strong,
     table,
+    write_json,
+    write_lines,
 )
 from guardrails.config import Config, load_config
 from guardrails.problems import ConfigError
@@ -30,7 +33,7 @@ from guardrails.processor import Processor
 from guardrails.text.processor import Parallel, TextProcessor
 
 
-@click.command(short_help="Check configurations and list their processors.")
+@click.command(cls=Command, short_help="Check configurations and list their processors.")
 @configs_argument
 @json_option
 def check(configs: Sequence[str], as_json: bool) -> None:
@@ -39,7 +42,7 @@ def check(configs: Sequence[str], as_json: bool) -> None:
     \b
     Exit status:
       0  each can be used
-      2  one cannot; standard error says what is wrong and where
+      2  one cannot; what is wrong, and where, is on standard error or in the JSON
 
     \b
     Examples:
@@ -48,18 +51,18 @@ def check(configs: Sequence[str], as_json: bool) -> None:
     """  # noqa: D301 - \b is click's mark for lines to be left as they are
     checked = [(config, _loaded(config)) for config in configs]
     if as_json:
-        show_json([{"config": config, **_as_dict(came)} for config, came in checked])
+        write_json([{"config": config, **_as_dict(came)} for config, came in checked])
     else:
         for config, came in checked:
             if isinstance(came, ConfigError):
                 say_problems(came)
             else:
-                show(_described(config, came))
+                write_lines(_described(config, came))
     if any(isinstance(came, ConfigError) for _, came in checked):
         sys.exit(WRONG)
 
 
-@click.command(short_help="Run the cases that configurations carry.")
+@click.command(cls=Command, short_help="Run the cases that configurations carry.")
 @configs_argument
 @json_option
 def test(configs: Sequence[str], as_json: bool) -> None:
@@ -71,33 +74,53 @@ def test(configs: Sequence[str], as_json: bool) -> None:
     Exit status:
       0  all passed
       1  one failed, or a configuration has no cases
-      2  a configuration is not right; standard error says what and where
+      2  one is not right; what and where is on standard error or in the JSON
 
     \b
     Examples:
       guardrails test guard.yaml
       guardrails test strict --json
     """  # noqa: D301 - \b is click's mark for lines to be left as they are
-    tell_warnings(quiet=as_json)
     loaded = [(config, _loaded(config)) for config in configs]
-    wrong = [came for _, came in loaded if isinstance(came, ConfigError)]
-    right = [(config, came) for config, came in loaded if isinstance(came, Config)]
-    outcomes = {}
     if not as_json:
-        for error in wrong:
-            say_problems(error)
-    for config, came in right:
-        outcomes[config] = _tested(config, came, quiet=as_json)
+        for _, came in loaded:
+            if isinstance(came, ConfigError):
+                say_problems(came)
+    tested = [_tested(config, came, quiet=as_json) for config, came in loaded]
     if as_json:
-        show_json(
-            [{"config": name, **_tested_as_dict(came, outcomes.get(name, ()))} for name, came in loaded]
-        )
-    elif any(outcomes.values()):
-        show([_totals([outcome for each in outcomes.values() for outcome in each])])
-    if wrong:
+        write_json([each.as_dict() for each in tested])
+    elif outcomes := [outcome for each in tested for outcome in each.outcomes]:
+        write_lines([_totals(outcomes)])
+    if any(isinstance(came, ConfigError) for _, came in loaded):
         sys.exit(WRONG)
-    if not all(_passed(each) for each in outcomes.values()):
+    if not all(each.passed for each in tested):
         sys.exit(FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """What came of the cases of a configuration; one that is wrong has no outcomes."""
+
+    name: str
+    came: Config | ConfigError
+    outcomes: Sequence[Outcome] = ()
+    warnings: Sequence[str] = ()
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.outcomes) and not any(outcome.failures for outcome in self.outcomes)
+
+    def as_dict(self) -> dict[str, Any]:
+        if isinstance(self.came, ConfigError):
+            return {"config": self.name, **_wrong_as_dict(self.came)}
+        cases = [_case_as_dict(*each) for each in zip(self.outcomes, self.came.lines, strict=True)]
+        return {
+            "config": self.name,
+            "ok": self.passed,
+            "file": self.came.file,
+            "cases": cases,
+            "warnings": self.warnings,
+        }
 
 
 def _loaded(config: str) -> Config | ConfigError:
@@ -151,30 +174,35 @@ def _as_dict(came: Config | ConfigError) -> dict[str, Any]:
     return {"ok": True, "file": came.file, "processors": _rows(came), "cases": len(came.cases)}
 
 
-def _tested(name: str, config: Config, *, quiet: bool) -> list[Outcome]:
+def _tested(name: str, came: Config | ConfigError, *, quiet: bool) -> _Tested:
     """Run the cases of a configuration and, unless it shall be quiet, tell of each at once."""
-
-    async def run_all() -> list[Outcome]:
-        outcomes = []
-        for case, line in zip(config.cases, config.lines, strict=True):
-            outcome = await run_case(config.pipeline, case)
-            outcomes.append(outcome)
-            if not quiet:
-                show(_told(outcome, f"{config.file}:{line}"))
-        return outcomes
-
+    if isinstance(came, ConfigError):
+        return _Tested(name, came)
     if not quiet:
-        show([strong(one_line(name))])
-        if not config.cases:
-            show([f"  {bad('no cases')}; add some under `tests:`"])
-    return anyio.run(run_all)
+        write_lines(_heading(name, came))
+    warnings: list[str] = []
+    with warnings_to(warnings.append if quiet else say):
+        outcomes = anyio.run(_run_all, came, quiet)
+    return _Tested(name, came, outcomes, list(dict.fromkeys(warnings)))
 
 
-def _passed(outcomes: Sequence[Outcome]) -> bool:
-    return bool(outcomes) and not any(outcome.failures for outcome in outcomes)
+async def _run_all(config: Config, quiet: bool) -> list[Outcome]:
+    outcomes = []
+    for case, line in zip(config.cases, config.lines, strict=True):
+        outcome = await run_case(config.pipeline, case)
+        outcomes.append(outcome)
+        if not quiet:
+            write_lines(_described_outcome(outcome, f"{config.file}:{line}"))
+    return outcomes
 
 
-def _told(outcome: Outcome, place: str) -> Iterator[str]:
+def _heading(name: str, config: Config) -> Iterator[str]:
+    yield strong(one_line(name))
+    if not config.cases:
+        yield f"  {bad('no cases')}; add some under `tests:`"
+
+
+def _described_outcome(outcome: Outcome, place: str) -> Iterator[str]:
     name = one_line(outcome.name)
     if not outcome.failures:
         yield f"  {good('ok')}    {name}"
@@ -189,17 +217,11 @@ def _totals(outcomes: Sequence[Outcome]) -> str:
     return f"{passed} passed, {bad(f'{failed} failed')}" if failed else good(f"{passed} passed")
 
 
-def _tested_as_dict(came: Config | ConfigError, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    if isinstance(came, ConfigError):
-        return _wrong_as_dict(came)
-    cases = [
-        {
-            "name": outcome.name,
-            "line": line,
-            "ok": not outcome.failures,
-            "cutting": outcome.cutting or None,
-            "failures": list(outcome.failures),
-        }
-        for outcome, line in zip(outcomes, came.lines, strict=True)
-    ]
-    return {"ok": _passed(outcomes), "file": came.file, "cases": cases}
+def _case_as_dict(outcome: Outcome, line: int | None) -> dict[str, Any]:
+    return {
+        "name": outcome.name,
+        "line": line,
+        "ok": not outcome.failures,
+        "cutting": outcome.cutting or None,
+        "failures": list(outcome.failures),
+    }

@@ -1,26 +1,30 @@
-"""What the library logs while a command runs: warnings, said as everything else is said."""
+"""What the library logs while a command runs."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from guardrails.cli.terminal import say
 
-
-class _Teller(logging.Handler):
-    def __init__(self, before: Callable[[], None]) -> None:
+class _Handler(logging.Handler):
+    def __init__(self, take: Callable[[str], None]) -> None:
         super().__init__(logging.WARNING)
-        self._before = before
+        self._take = take
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._before()
-        say(record.getMessage())
+        self._take(record.getMessage())
 
 
-def tell_warnings(before: Callable[[], None] = lambda: None, *, quiet: bool = False) -> None:
-    """Say warnings on standard error; without a handler, Python would write them there bare.
+@contextmanager
+def warnings_to(take: Callable[[str], None]) -> Iterator[None]:
+    """Hand over the library's warnings; without a handler, Python would write them bare to standard error.
 
     Args:
-        before: called before each.
-        quiet: say none.
+        take: called with each.
     """
-    logging.getLogger("guardrails").addHandler(logging.NullHandler() if quiet else _Teller(before))
+    handler = _Handler(take)
+    logger = logging.getLogger("guardrails")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

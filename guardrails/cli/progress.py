@@ -4,9 +4,9 @@ import os
 import stat
 import sys
 import time
-from typing import Final
+from typing import Final, Self
 
-from guardrails.cli.terminal import is_terminal, note
+from guardrails.cli.terminal import is_terminal, note, say
 
 _FIRST: Final = 0.5
 _PAUSE: Final = 0.2
@@ -30,6 +30,12 @@ class Progress:
         self._shown = False
         self._next = time.monotonic() + _FIRST
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.clear()
+
     def note(self, bytes_in: int, chunks_out: int) -> None:
         """So much has been read, and let out."""
         if not self._on or (now := time.monotonic()) < self._next:
@@ -41,6 +47,11 @@ class Progress:
         line = f"{share}{(self._size or bytes_in) / _MEGABYTE:,.1f} MB, {chunks}"
         # The cursor goes back to the beginning, so that what comes next, be it the prompt, writes over it.
         note(f"\r\x1b[K{line[: _columns() - 1]}\r")
+
+    def say(self, message: str) -> None:
+        """Say something in its place; it comes back when its time has come."""
+        self.clear()
+        say(message)
 
     def clear(self) -> None:
         """Leave nothing of it behind."""

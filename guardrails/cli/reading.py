@@ -12,8 +12,10 @@ from typing import Final, Literal, TypeAlias
 import anyio
 import anyio.to_thread
 
-from guardrails.adapters.sse import DONE, FIELDS, EventError, Events, Lines
+from guardrails.adapters.sse import DONE, FIELDS, EventError, Events
 from guardrails.chunks import Chunk, ChunkError, parse_chunk
+from guardrails.cli.terminal import reason_of
+from guardrails.lines import LineError, Lines
 
 Form: TypeAlias = Literal["jsonl", "sse", "text"]
 """One JSON object a line; server-sent events; plain text."""
@@ -44,7 +46,7 @@ def opened(file: str) -> Iterator[tuple[int, str]]:
     try:
         unbuffered = Path(file).open("rb", buffering=0)  # noqa: SIM115 - the errors of reading are not those of opening
     except (OSError, ValueError) as error:
-        raise InputError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+        raise InputError(f"{file}: {reason_of(error)}") from None
     with unbuffered:
         yield unbuffered.fileno(), file
 
@@ -62,7 +64,7 @@ class _JsonLines:
                 self.line += 1
                 if line.strip():
                     yield line
-        except EventError:
+        except LineError:
             self.line += 1
             raise
 
@@ -93,14 +95,15 @@ class _Decoder:
         """Take bytes; the texts that are complete.
 
         Raises:
-            EventError: the bytes do not have that form.
+            EventError: they are no server-sent events.
+            LineError: a line is too long.
         """
         if self._inner is None:
             self._head += block
             if not final and _BYTE_ORDER_MARK.startswith(self._head):
                 return
             block = self._head.removeprefix(_BYTE_ORDER_MARK)
-            self.form = self.form or _told(block, final=final)
+            self.form = self.form or _form_of(block, final=final)
             if self.form is None:
                 return
             self._inner = Events() if self.form == "sse" else _JsonLines()
@@ -109,7 +112,7 @@ class _Decoder:
             yield from self._inner.close()
 
 
-def _told(head: bytes, *, final: bool) -> Form | None:
+def _form_of(head: bytes, *, final: bool) -> Form | None:
     """The form of what begins so; None if more must come to tell."""
     blank = _BLANK_LINES.match(head)
     start = head[blank.end() :] if blank is not None else head
@@ -130,17 +133,21 @@ class Reader:
         form: in which form its chunks are; None to tell JSON lines and server-sent events by the first line.
 
     Attributes:
-        form: the form; None until it has been told.
         bytes: how many have been read.
         count: chunks, or pieces of text, that have been read.
     """
 
     def __init__(self, descriptor: int, name: str, form: Form | None) -> None:
         self._descriptor, self._name = descriptor, name
-        self.form = form
-        self._told = form is None
+        self._decoder = _Decoder(form)
+        self._guessed = form is None
         self._waits = sys.platform != "win32"
         self.bytes = self.count = 0
+
+    @property
+    def form(self) -> Form | None:
+        """The form; None until the first line has told it."""
+        return self._decoder.form
 
     async def chunks(self) -> AsyncGenerator[Chunk, None]:
         """The chunks, each as soon as its line or event is there.
@@ -148,22 +155,20 @@ class Reader:
         Raises:
             InputError: a line or event is no chunk, or reading failed.
         """
-        decoder = _Decoder(self.form)
         final = False
         while not final:
             block = await self._read()
             final = not block
             try:
-                for data in decoder.feed(block, final=final):
-                    self.form = decoder.form
+                for data in self._decoder.feed(block, final=final):
                     if data.strip() == DONE and self.form == "sse":
                         return
                     self.count += 1
                     yield parse_chunk(data)
-            except EventError as error:
-                raise InputError(f"{self._name}:{decoder.line}: {error}") from None
+            except (EventError, LineError) as error:
+                raise InputError(f"{self._name}:{self._decoder.line}: {error}") from None
             except ChunkError as error:
-                raise InputError(self._no_chunk(error, decoder.line)) from None
+                raise InputError(self._no_chunk(error)) from None
 
     async def pieces(self) -> AsyncGenerator[str, None]:
         """Plain text, as it comes; all of it, a byte order mark too.
@@ -187,12 +192,12 @@ class Reader:
                 self.count += 1
                 yield text
 
-    def _no_chunk(self, error: ChunkError, line: int) -> str:
+    def _no_chunk(self, error: ChunkError) -> str:
         # The line is known better here: a JSON text that is one line has no other.
         fault = str(error).replace("at line 1, column", "at column")
         no_json = self.form == "jsonl" and " not JSON " in fault
-        guess = "; for plain text, give --text" if self._told and no_json and self.count == 1 else ""
-        return f"{self._name}:{line}: {fault}{guess}"
+        guess = "; for plain text, give --text" if self._guessed and no_json and self.count == 1 else ""
+        return f"{self._name}:{self._decoder.line}: {fault}{guess}"
 
     async def _read(self) -> bytes:
         """Whatever is there to read, nothing at the end. The event loop goes on meanwhile."""
@@ -211,6 +216,6 @@ class Reader:
                     os.read, self._descriptor, _BLOCK, abandon_on_cancel=True
                 )
         except OSError as error:
-            raise InputError(f"{self._name}: {error.strerror}") from None
+            raise InputError(f"{self._name}: {reason_of(error)}") from None
         self.bytes += len(block)
         return block

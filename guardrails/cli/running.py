@@ -9,11 +9,12 @@ import click
 
 from guardrails.adapters.text import to_chunks
 from guardrails.cli.arguments import config_argument
-from guardrails.cli.logs import tell_warnings
+from guardrails.cli.commands import Command
+from guardrails.cli.logs import warnings_to
 from guardrails.cli.progress import Progress
 from guardrails.cli.reading import Form, InputError, Reader, opened
 from guardrails.cli.summary import Summary
-from guardrails.cli.terminal import BLOCKED, WRONG, OutputError, is_terminal, note, say
+from guardrails.cli.terminal import BLOCKED, WRONG, OutputError, is_terminal, note, reason_of, say
 from guardrails.cli.writing import Writer
 from guardrails.config import load_config
 from guardrails.document import INPUT, OUTPUT
@@ -24,7 +25,7 @@ from guardrails.stream import Result
 _FORMS: Final = click.Choice(["jsonl", "sse", "text"])
 
 
-@click.command(short_help="Guard a stream of chunks, or plain text.")
+@click.command(cls=Command, short_help="Guard a stream of chunks, or plain text.")
 @config_argument
 @click.argument("file", default="-", type=click.Path())
 @click.option("--text", is_flag=True, help="Plain text in and out: short for --from text --to text.")
@@ -74,35 +75,33 @@ def run(  # noqa: PLR0913, PLR0917 - a command has its options
     if text and (from_ or to):
         raise click.UsageError("--text says what --from and --to say; give either")
     from_, to = ("text", "text") if text else (from_, to)
-    told = Summary()
+    outcome = Summary()
     try:
-        pipeline = _pipeline(config, told, as_input=as_input)
+        pipeline = _pipeline(config, outcome, as_input=as_input)
         with opened(file) as (descriptor, name):
-            told.reader, told.writer = Reader(descriptor, name, from_), Writer(to)
+            reader, writer = Reader(descriptor, name, from_), Writer(to)
+            outcome.reader, outcome.writer = reader, writer
             progress = Progress(descriptor)
-            tell_warnings(progress.clear, quiet=as_json)
-            try:
-                anyio.run(_guard, pipeline, told, told.reader, told.writer, progress)
-            finally:
-                progress.clear()
+            with warnings_to(outcome.warn if as_json else progress.say), progress:
+                outcome.end(*anyio.run(_guard, pipeline, reader, writer, progress))
     except ConfigError as error:
-        told.problems = error.problems
-    except InputError as error:
-        told.error = str(error)
-    _tell(told, summary=summary, as_json=as_json)
-    if told.error or told.problems:
+        outcome.problems = error.problems
+    except (InputError, OSError) as error:
+        outcome.error = reason_of(error)
+    _tell(outcome, summary=summary, as_json=as_json)
+    if outcome.error or outcome.problems:
         sys.exit(WRONG)
-    if told.status == "blocked":
+    if outcome.status == "blocked":
         sys.exit(BLOCKED)
 
 
-def _pipeline(config: str, told: Summary, *, as_input: bool) -> Pipeline:
+def _pipeline(config: str, outcome: Summary, *, as_input: bool) -> Pipeline:
     """The processors that guard what is said by one side.
 
     Raises:
         ConfigError: the configuration cannot be used, or has none for that side.
     """
-    loaded = load_config(config, on_finding=told.note)
+    loaded = load_config(config, on_finding=outcome.note)
     pipeline = loaded.pipeline
     if as_input:
         pipeline = pipeline.input_pipeline()
@@ -116,10 +115,11 @@ def _pipeline(config: str, told: Summary, *, as_input: bool) -> Pipeline:
 
 
 async def _guard(
-    pipeline: Pipeline, told: Summary, reader: Reader, writer: Writer, progress: Progress
-) -> None:
-    """Send what a reader has through a pipeline to standard output, and note what came of it."""
+    pipeline: Pipeline, reader: Reader, writer: Writer, progress: Progress
+) -> tuple[Result, str | None]:
+    """Send what a reader has through a pipeline to standard output; what came of it, and why it broke off."""
     source = to_chunks(reader.pieces()) if reader.form == "text" else reader.chunks()
+    broken_off = None
     async with pipeline.stream(source, collect=False) as guarded:
         try:
             async for chunk in guarded:
@@ -128,33 +128,23 @@ async def _guard(
                 progress.note(reader.bytes, writer.count)
             writer.end()
         except (InputError, OutputError) as error:
-            told.error = str(error)
-    _note_result(told, guarded.result)
+            broken_off = str(error)
+    return guarded.result, broken_off
 
 
-def _note_result(told: Summary, result: Result) -> None:
-    # A stream that is left because writing failed counts as cancelled, which nobody has done.
-    told.status = "error" if told.error else result.status
-    told.tripwire = result.tripwire
-
-
-def _tell(told: Summary, *, summary: bool, as_json: bool) -> None:
+def _tell(outcome: Summary, *, summary: bool, as_json: bool) -> None:
     """Say on standard error what came of it."""
     if as_json:
-        note(json.dumps(told.as_dict(), ensure_ascii=False) + "\n")
+        note(json.dumps(outcome.as_dict(), ensure_ascii=False) + "\n")
         return
-    if (
-        told.writer is not None
-        and told.writer.mid_line
-        and is_terminal(sys.stdout)
-        and is_terminal(sys.stderr)
-    ):
+    mid_line = outcome.writer is not None and outcome.writer.mid_line
+    if mid_line and is_terminal(sys.stdout) and is_terminal(sys.stderr):
         note("\n")  # or what is said would stand behind the text
-    for problem in told.problems:
+    for problem in outcome.problems:
         say(str(problem))
-    if told.error:
-        say(told.error)
-    elif told.status == "blocked" and told.tripwire is not None:
-        say(f"blocked: {told.tripwire.payload.reason}")
+    if outcome.error:
+        say(outcome.error)
+    elif outcome.status == "blocked" and outcome.tripwire is not None:
+        say(f"blocked: {outcome.tripwire.payload.reason}")
     if summary:
-        say(told.line())
+        say(outcome.line())

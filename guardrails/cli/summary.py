@@ -12,6 +12,7 @@ from guardrails.cli.terminal import problems_as_dicts
 from guardrails.cli.writing import Writer
 from guardrails.problems import Problem
 from guardrails.processor import Finding
+from guardrails.stream import Result
 
 
 @dataclass
@@ -22,6 +23,7 @@ class Summary:
         status: `completed`, `blocked`, or `error` when it broke off; also when it could not begin.
         error: why it broke off or could not begin.
         problems: what is wrong with the configuration.
+        warnings: what the library warned of (a check that failed and let its text pass), each once.
         tripwire: the tripwire in the output.
         findings: how many have which code.
         reader: what reads, once there is one.
@@ -31,6 +33,7 @@ class Summary:
     status: str = "error"
     error: str | None = None
     problems: Sequence[Problem] = ()
+    warnings: list[str] = field(default_factory=list)
     tripwire: Tripwire | None = None
     findings: Counter[str] = field(default_factory=Counter)
     reader: Reader | None = None
@@ -41,12 +44,25 @@ class Summary:
         """One more has been found."""
         self.findings[finding.code] += 1
 
+    def warn(self, message: str) -> None:
+        """The library warns; of what goes wrong with each chunk once is enough."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+
+    def end(self, result: Result, error: str | None) -> None:
+        """A run has come to its end, or has broken off."""
+        # A stream that is left because writing failed counts as cancelled, which nobody has done.
+        self.status = "error" if error else result.status
+        self.error = error
+        self.tripwire = result.tripwire
+
     def as_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         return {
             "status": self.status,
             "error": self.error,
             "problems": problems_as_dicts(self.problems),
+            "warnings": self.warnings,
             "tripwire": _as_dict(self.tripwire),
             "findings": dict(sorted(self.findings.items())),
             "chunks_in": self.reader.count if self.reader else 0,
@@ -58,16 +74,18 @@ class Summary:
 
     def line(self) -> str:
         """It in one line, for people."""
-        told = self.as_dict()
+        values = self.as_dict()
         count = sum(self.findings.values())
-        codes = ", ".join(f"{code} {times:,}" for code, times in told["findings"].items())
+        codes = ", ".join(f"{code} {times:,}" for code, times in values["findings"].items())
         found = f"{count or 'no'} finding{'s' if count != 1 else ''}" + (f" ({codes})" if codes else "")
         amount = ", ".join(
-            _amount(end.form == "text", told[f"chunks_{way}"], told[f"bytes_{way}"]) + f" {way}"
+            _amount(end.form == "text", values[f"chunks_{way}"], values[f"bytes_{way}"]) + f" {way}"
             for way, end in (("in", self.reader), ("out", self.writer))
             if end is not None
         )
-        return "; ".join(part for part in (f"{self.status}: {found}", amount, f"{told['seconds']} s") if part)
+        return "; ".join(
+            part for part in (f"{self.status}: {found}", amount, f"{values['seconds']} s") if part
+        )
 
 
 def _as_dict(tripwire: Tripwire | None) -> dict[str, Any] | None:

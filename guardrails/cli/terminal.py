@@ -46,14 +46,13 @@ def note(text: str) -> None:
         _give_up(sys.stderr)
 
 
-def fail(*messages: str) -> NoReturn:
+def fail(message: str) -> NoReturn:
     """Say what is not right, and end.
 
     Raises:
         SystemExit: always, with `WRONG`.
     """
-    for message in messages:
-        say(message)
+    say(message)
     sys.exit(WRONG)
 
 
@@ -71,7 +70,7 @@ def one_line(text: str) -> str:
     )
 
 
-def show(lines: Iterable[str]) -> None:
+def write_lines(lines: Iterable[str]) -> None:
     """Write lines to standard output, in colours only if a terminal reads them.
 
     Raises:
@@ -86,9 +85,9 @@ def show(lines: Iterable[str]) -> None:
         fail(str(error))
 
 
-def show_json(value: Any) -> None:
+def write_json(value: Any) -> None:
     """Write a value for machines."""
-    show([json.dumps(value, ensure_ascii=False, indent=2)])
+    write_lines([json.dumps(value, ensure_ascii=False, indent=2)])
 
 
 def put(data: bytes) -> None:
@@ -109,7 +108,12 @@ def put(data: bytes) -> None:
 def no_output(error: OSError) -> OutputError:
     """Give standard output up; the error that says why."""
     _give_up(sys.stdout)
-    return OutputError(f"standard output: {error.strerror or error}")
+    return OutputError(f"standard output: {reason_of(error)}")
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, without the number and the file of an error of the operating system."""
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _give_up(stream: IO[str]) -> None:

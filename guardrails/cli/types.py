@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from guardrails.cli.arguments import json_option, type_argument
+from guardrails.cli.commands import Command
 from guardrails.cli.terminal import (
     WRONG,
     bad,
@@ -17,12 +18,12 @@ from guardrails.cli.terminal import (
     fail,
     faint,
     one_line,
-    show_json,
     strong,
     table,
     wrapped,
+    write_json,
+    write_lines,
 )
-from guardrails.cli.terminal import show as show_lines
 from guardrails.processor import Processor
 from guardrails.registry import GROUP, Registry, UnusableTypeError, presets
 from guardrails.schema import entry_schema, json_schema, settings_of
@@ -39,7 +40,7 @@ _LARGE: Final = 20
 """Codes of one family above which a list counts them."""
 
 
-@click.command("list", short_help="List types of processors, and presets.")
+@click.command("list", cls=Command, short_help="List types of processors, and presets.")
 @json_option
 def list_types(as_json: bool) -> None:
     """List the types of processors with their settings and codes, and the presets.
@@ -54,12 +55,12 @@ def list_types(as_json: bool) -> None:
     registry = Registry()
     if as_json:
         types = [_as_dict(name, registry) for name in registry.names()]
-        show_json({"group": GROUP, "types": types, "presets": _presets()})
+        write_json({"group": GROUP, "types": types, "presets": _presets()})
     else:
-        show_lines(_listed(registry))
+        write_lines(_listed(registry))
 
 
-@click.command(short_help="Show a type's settings and codes.")
+@click.command(cls=Command, short_help="Show a type's settings and codes.")
 @type_argument
 @json_option
 def show(type_: str, as_json: bool) -> None:
@@ -75,15 +76,15 @@ def show(type_: str, as_json: bool) -> None:
     except UnusableTypeError as error:
         if not as_json:
             fail(str(error))
-        show_json(_as_dict(type_, registry))
+        write_json(_as_dict(type_, registry))
         sys.exit(WRONG)
     if as_json:
-        show_json({**_as_dict(type_, registry), "schema": entry_schema(type_, kind)})
+        write_json({**_as_dict(type_, registry), "schema": entry_schema(type_, kind)})
     else:
-        show_lines(_shown(type_, kind, registry.owner(type_)))
+        write_lines(_shown(type_, kind, registry.owner(type_)))
 
 
-@click.command(short_help="Print the JSON Schema of configurations.")
+@click.command(cls=Command, short_help="Print the JSON Schema of configurations.")
 def schema() -> None:
     """Print the JSON Schema of configurations, with the types that are installed here.
 
@@ -97,7 +98,7 @@ def schema() -> None:
     Example:
       guardrails schema > guardrails.schema.json
     """  # noqa: D301
-    show_json(json_schema())
+    write_json(json_schema())
 
 
 def _presets() -> dict[str, str]:
@@ -105,13 +106,14 @@ def _presets() -> dict[str, str]:
 
 
 def _as_dict(name: str, registry: Registry) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": name, "distribution": registry.owner(name)}
+    about: dict[str, Any]
     try:
         kind = registry.find(name)
     except UnusableTypeError as error:
-        return {**found, "error": str(error)}
-    about = {"description": summary(kind), "settings": settings_of(kind), "codes": dict(kind.codes())}
-    return {**found, **about}
+        about = {"error": str(error)}
+    else:
+        about = {"description": _summary(kind), "settings": settings_of(kind), "codes": dict(kind.codes())}
+    return {"type": name, "distribution": registry.owner(name), **about}
 
 
 def _listed(registry: Registry) -> Iterator[str]:
@@ -125,7 +127,7 @@ def _listed(registry: Registry) -> Iterator[str]:
             yield f"  {bad('cannot be used:')}"
             yield from wrapped(str(error), "  ")
             continue
-        yield from wrapped(summary(kind), "  ")
+        yield from wrapped(_summary(kind), "  ")
         yield from beside(faint("settings  "), ", ".join(settings_of(kind)), "  ")
         if codes := kind.codes():
             yield from beside(faint("codes     "), ", ".join(_in_short(codes)), "  ")
@@ -137,13 +139,13 @@ def _listed(registry: Registry) -> Iterator[str]:
 def _in_short(codes: Iterable[str]) -> Iterator[str]:
     """The codes; of a large family (`secrets.…`) how many there are."""
     families = Counter(code.partition(".")[0] for code in codes)
-    told = set()
+    counted = set()
     for code in codes:
         family = code.partition(".")[0]
         if families[family] <= _LARGE:
             yield code
-        elif family not in told:
-            told.add(family)
+        elif family not in counted:
+            counted.add(family)
             yield f"{family}.* ({families[family]})"
 
 
@@ -196,7 +198,7 @@ def _value(setting: dict[str, Any], *, required: bool) -> str:
 
 def _form(schema: dict[str, Any]) -> str:
     """What a value may be, in words."""
-    if choices := schema.get("enum") or [schema[key] for key in ("const",) if key in schema]:
+    if choices := [schema["const"]] if "const" in schema else schema.get("enum"):
         return " | ".join(map(str, choices))
     if "$ref" in schema:
         return "a mapping"
@@ -227,6 +229,6 @@ def _models(schema: Any) -> Iterator[str]:
             yield from _models(below)
 
 
-def summary(kind: type[Processor]) -> str:
-    """The first sentence of what a type says of itself."""
+def _summary(kind: type[Processor]) -> str:
+    """The first paragraph of what a type says of itself."""
     return " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())

@@ -6,6 +6,7 @@ from typing import get_args
 
 import regex
 
+from guardrails.choices import shortened
 from guardrails.processor import Strategy
 from guardrails.text.syntax import NotExactError, check_window, exact_form
 
@@ -43,11 +44,12 @@ class Pattern:
 
     def __post_init__(self) -> None:
         """Check that it can be held."""
+        label = shortened(self.label)
         if set(self.flags) - set("ims"):
-            raise ValueError(f"the flags of {self.label} are {self.flags!r}; choose from i, m and s")
+            raise ValueError(f"the flags of {label} are {self.flags!r}; choose from i, m and s")
         if self.strategy is not None and self.strategy not in get_args(Strategy):
             choices = ", ".join(get_args(Strategy))
-            raise ValueError(f"the strategy of {self.label} is {self.strategy!r}; choose from {choices}")
+            raise ValueError(f"the strategy of {label} is {self.strategy!r}; choose from {choices}")
         try:
             regex.compile(f"(?{self.flags}:{self.pattern})")
             if self.max_length is None:
@@ -55,13 +57,11 @@ class Pattern:
             else:
                 check_window(self.pattern, self.max_length)
         except regex.error as error:
-            raise ValueError(f"the pattern for {self.label} does not compile: {error}") from None
+            raise ValueError(f"the pattern for {label} does not compile: {error}") from None
         except RecursionError:
-            raise ValueError(f"the pattern for {self.label} is nested too deeply") from None
+            raise ValueError(f"the pattern for {label} is nested too deeply") from None
         except NotExactError as error:
             advice = (
                 "" if self.max_length else "; state max_length, the most it looks at, or write it without"
             )
-            raise ValueError(
-                f"the pattern for {self.label} cannot be held exactly: {error}{advice}"
-            ) from None
+            raise ValueError(f"the pattern for {label} cannot be held exactly: {error}{advice}") from None

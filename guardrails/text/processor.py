@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias, ge
 
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
-from guardrails.choices import ChoiceError
+from guardrails.choices import ChoiceError, shortened
 from guardrails.processor import Processor, Run, Step, Strategy
 from guardrails.surfaces import SERVED, Surface
 from guardrails.text.member import Member, Place, Reader
@@ -23,7 +23,7 @@ USER_SECONDS: Final = 1.0
 def _served(surface: Any) -> Any:
     if isinstance(surface, str) and surface not in SERVED:
         yet = " yet" if surface in get_args(Surface) else ""
-        raise ChoiceError(f"the surface {surface!r} is not guarded{yet}", surface, SERVED)
+        raise ChoiceError(f"the surface {shortened(repr(surface))} is not guarded{yet}", surface, SERVED)
     return surface
 
 
@@ -177,7 +177,9 @@ class TextProcessor(Processor):
             raise ValueError("key_env: the strategy `hash` needs a key; name the variable that holds it")
         key = os.environ.get(self.key_env, "")
         if not key:
-            raise ValueError(f"key_env: the environment variable {self.key_env} is not set or empty")
+            raise ValueError(
+                f"key_env: the environment variable {shortened(self.key_env)} is not set or empty"
+            )
         return key.encode("utf-8", "surrogateescape")
 
 

@@ -61,7 +61,7 @@ class ExactForm:
             attempts that ran into the end of the text.
         flags: what both are read with.
         first: the literal characters that every match begins with one of; None when they are not few.
-        lead: the look-behind that both forms begin with; empty if there is none for all branches.
+        lead: the test that both forms begin with, such as a look-behind; empty if not all branches have it.
     """
 
     found: str
@@ -130,7 +130,7 @@ def joined(forms: Sequence[ExactForm]) -> tuple[str, str]:
     """One pattern for many, in their order: what is searched, and what shows where text is undecided.
 
     Neighbours that each begin with one of a few characters stand behind one test for these, those of them
-    that may begin alike behind one of their own, and all behind the look-behind that they share. So a hundred
+    that may begin alike behind one of their own, and all behind the test that they share. So a hundred
     key formats cost little more than one where none can begin, and where one can, only its like are tried.
     """
     leads = {(form.lead, form.flags) for form in forms}
@@ -197,7 +197,7 @@ class _Reader:
         while self._take("|"):
             branches.append(self._branch(leading=leading, top=top))
             if top:
-                self.lead = ""
+                self.lead = ""  # some branches begin otherwise
         mosts = [branch.most for branch in branches]
         firsts = [branch.first for branch in branches]
         return _Part(
@@ -208,12 +208,15 @@ class _Reader:
         )
 
     def _branch(self, *, leading: bool, top: bool) -> _Part:
-        out, least, most = [], 0, 0
+        out: list[str] = []
+        least = most = 0
         unbounded = False
         first: frozenset[str] | None = frozenset()
         while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
             part = self._piece(leading=leading, top=top)
             leading = leading and part.test
+            if top and leading and not out and part.touching == self.pattern[: self.at]:
+                self.lead = part.touching
             out.append(part.touching)
             if least == 0 and first is not None:
                 first = None if part.first is None else first | part.first
@@ -280,8 +283,6 @@ class _Reader:
             self._refuse(f"a look-behind of more than {LOOK_BEHIND} characters")
         body = self.pattern[start : self.at]
         self._close()
-        if start == len(opening):
-            self.lead = self.pattern[: self.at]
         return _Part(f"{opening}{body})", 0, 0, test=True)
 
     def _atom(self, *, leading: bool) -> _Part:
@@ -304,7 +305,7 @@ class _Reader:
         self.at = opening.end()
         inner = self._alternatives(leading=leading)
         self._close()
-        return _Part(f"(?:{inner.touching})", inner.least, inner.most, inner.first)
+        return _Part(f"(?:{inner.touching})", inner.least, inner.most, inner.first, test=inner.most == 0)
 
     def _name_group(self) -> str:
         for opening, name in _NAMES.items():

@@ -1,5 +1,8 @@
 """Finding literal terms, any number of them, in a growing text; what is undecided is held exactly.
 
+An Aho-Corasick automaton finds terms as fast, but the libraries that have one do not tell how deep it stands
+in a term, and that is what must be held; a pattern of ten thousand branches takes seconds to compile.
+
 Terms and text are compared as a `WordView` shows them. The terms stand sorted, so that one binary search
 answers both questions about a place: which terms end in the text that follows it, and whether that text may
 still become a longer one. It takes as long with a hundred thousand terms as with a thousand, but for a few

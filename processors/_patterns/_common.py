@@ -1,8 +1,7 @@
 r"""What the tables share: where a word begins.
 
-Nearly every pattern begins with `START`, written alike: the engine then tests it once for all of them. It
-does so for a look-behind of one character only; with another, or with none in between, a table of a hundred
-patterns costs ten times as much.
+Nearly every pattern begins with `START`, written alike, so that it is tested once for all of them; a pattern
+that begins otherwise makes the whole table slower (see `guardrails.text.syntax.joined`).
 """
 
 from typing import Final
@@ -12,4 +11,13 @@ from typing import Final
 LETTER: Final = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
 ALNUM: Final = rf"{LETTER}0-9"
 ACCENT: Final = r"\u0300-\u036f"  # `e\u0301` where the text was decomposed
-START: Final = rf"(?<![{ALNUM}{ACCENT}])"
+_HEX: Final = "[0-9A-Fa-f]"
+# The letter or digit before may end an escape: of JSON (`\n`, `\u003d`), of a URL (`%3D`, `%253D`), or of a
+# terminal's colours, real or written out (`\x1b[31m`). In `C:\new` that is a mistake, which costs little.
+# Without repeats: with one in a look-behind, the engine calls attempts partial that have failed.
+_COLOUR: Final = "(?:|[0-9;]" * 10 + ")" * 10
+_ESCAPE: Final = (
+    rf"\\[nrtbf]|(?:%|%25|\\x|\\u{_HEX}{_HEX}){_HEX}{_HEX}"
+    rf"|(?:\x1b|\\x1[bB]|\\033|\\u001[bB]|\\e)\[{_COLOUR}[mK]"
+)
+START: Final = rf"(?:(?<![{ALNUM}{ACCENT}])|(?<={_ESCAPE}))"

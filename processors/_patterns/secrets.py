@@ -14,6 +14,7 @@ pattern, and what else is known of a form is asked of the candidate.
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final
 from zlib import crc32
 
@@ -26,22 +27,39 @@ _END: Final = r"(?![A-Za-z0-9])"
 _URL_SAFE: Final = r"[A-Za-z0-9_\-]"
 
 _FEW: Final = 5
-"""As many different characters as a placeholder has; a random key has more, but for one in ten million."""
+"""As many different characters as a placeholder has; of random keys, a few in a million of the shortest."""
 
 _FILLER: Final = regex.compile(
-    r"(.)\1{7}|(?i:example|placeholder|change_?me|redacted|your[_\-])"
+    r"(.)\1{7,}|(?i:example|placeholder|change_?me|redacted|your[_\-])"
     r"|(?i:01234567|12345678|23456789|34567890|abcdefgh|hijklmno|qrstuvwx)"
 )
+_WORD: Final = regex.compile(r"(?<![A-Za-z0-9])(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)(?![A-Za-z0-9])")
+_LEAST_RANDOM: Final = 16
+"""Characters of a key that a filler has been glued to, or that has one by accident."""
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CLASSIC: Final = 40
 """Characters of a token of GitHub's or npm's classic form: four of prefix, 30 random, six of checksum."""
+_GRAFANA_SIGNED: Final = 37
+_GRAFANA_WHOLE: Final = 46
+"""Characters of a service account token: prefix and 32 random; a low line and eight of checksum more."""
 
 
 def unless_placeholder(candidate: str) -> int:
     """Return the length without a full stop behind it, or 0 for what somebody typed in place of a key."""
     token = candidate.rstrip(".")
     varied = token[len(token) // 3 :]  # behind the prefix
-    return 0 if len(set(varied)) <= _FEW or _FILLER.search(token) else len(token)
+    if len(set(varied)) <= _FEW:
+        return 0
+    return len(token) if not _FILLER.search(token) or _is_random_besides(token) else 0
+
+
+def _is_random_besides(token: str) -> bool:
+    """Tell whether a token with a filler has a key in it: without fillers, words and series much is left."""
+    rest = _WORD.sub("", _FILLER.sub("", token[4:]))  # every prefix has four characters
+    jumps = [char for before, char in pairwise(f" {rest.lower()}") if ord(char) != ord(before) + 1]
+    left = [char for char in jumps if char.isalnum()]
+    mixed = any(map(str.isdigit, left)) and any(map(str.isalpha, left))
+    return mixed and len(left) >= _LEAST_RANDOM and len(set(left)) > _FEW + 2
 
 
 def if_mixed(candidate: str) -> int:
@@ -67,11 +85,11 @@ def classic_token_length(candidate: str) -> int:
 
 
 def grafana_token_length(candidate: str) -> int:
-    """Return the whole length of a service account token if its checksum fits: CRC-32 of what is before."""
+    """Return the length of a service account token if its checksum fits: CRC-32 of what is before."""
     if not candidate.startswith("glsa_"):
         return unless_placeholder(candidate)
-    signed, _, check = candidate.rpartition("_")
-    return len(candidate) if f"{crc32(signed.encode()):08x}" == check else 0
+    signed, check = candidate[:_GRAFANA_SIGNED], candidate[_GRAFANA_SIGNED:_GRAFANA_WHOLE]
+    return _GRAFANA_WHOLE if check == f"_{crc32(signed.encode()):08x}" else 0
 
 
 def jwt_length(candidate: str) -> int:
@@ -109,7 +127,7 @@ def _decoded(part: str) -> bytes:
 
 def key_block_length(candidate: str) -> int:
     """Return the whole length of a block whose longest line is no placeholder."""
-    longest = max(_LINE.findall(candidate), key=len, default="")
+    longest = max(_LINE.findall(candidate.replace("\\/", "/")), key=len, default="")
     return len(candidate) if len(set(longest)) > _FEW else 0
 
 
@@ -120,8 +138,9 @@ def credentials_length(candidate: str) -> int:
 
 
 _NO_PASSWORD: Final = regex.compile(
-    r"(?i:pass|passwd|password|pwd|changeme|your.*|x{2,}|\*+|\.{2,})"
-    r"|\$[A-Z_][A-Z0-9_]*|\$?\{.*\}|\$\(.*\)|%[A-Z_]*%|%s|\[.*\]"
+    r"(?i:pass|passwd|password|pwd|changeme|x{2,}|\*+|\.{2,}"
+    r"|your[_\-]?(?:[a-z]+[_\-])*(?:password|passwd|pass|pwd|secret|key|token)(?:[_\-]?here)?)"
+    r"|\$[A-Z_][A-Z0-9_]*|\$?\{\{?[^{}]*\}?\}|\$\([^()]*\)|%[A-Z_]*%|%s|\[[^\[\]]*\]"
 )
 
 
@@ -133,18 +152,21 @@ def _key(label: str, form: str, verify: Callable[[str], int] = unless_placeholde
 # `\n` for its line breaks, be quoted, or have spaces for them. Between header and end only what is in such a
 # block may stand, so that a text that merely names `-----BEGIN PRIVATE KEY-----` is not held. A block without
 # an end is found as far as it goes: its first line needs 16 characters of base64, and every further one;
-# a shorter last line belongs to it before the end line or at the end of the text. Directly behind the letter
-# of an escape (`\n-----BEGIN`) the block begins with its second dash.
-_BREAK: Final = r"(?:\r\n|\n|\\r\\n|\\n)"
-_GAP: Final = r"(?:[ \t\r\n>\"',#|]|\\[nrt]|\" \+){1,16}"
-_BASE64: Final = r"[A-Za-z0-9+/=]"
+# a shorter last line belongs to it before the end line or at the end of the text. No text is both gap and
+# base64, or two halves of it would be tried in every way: a `+` joins strings only before a space or escape.
+_BREAK: Final = r"(?:\r\n|\n|\\{1,2}r\\{1,2}n|\\{1,2}n)"
+_GAP: Final = (
+    r"(?:[ \t\r\n>\"',#|*\-]|\\{1,2}(?:[nrt]|u000[aAdD9])|\\(?=[\r\n])"
+    r"|<[bB][rR] ?/?>|[\"'] ?\+(?=[\s\\])){1,48}"
+)
+_BASE64: Final = r"(?:[A-Za-z0-9+/=]|\\/)"
 _LINES: Final = rf"(?:{_GAP}{_BASE64}{{16,8192}}){{1,1024}}"
 _NAME: Final = r"(?:Proc-Type|DEK-Info|Version|Comment|Subject|Hash|Charset|MessageID)"
 _KEY_BLOCK: Final = (
     r"---(?:--|-|- )BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK-|-| )----"
     rf"(?:{_BREAK}{_NAME}: [^\r\n\\]{{0,120}}){{0,6}}{_LINES}"
     # The last line and a checksum of PGP's, then the end.
-    rf"(?:(?:{_GAP}{_BASE64}{{1,15}}){{0,2}}{_GAP}----(?:-| )END [A-Z0-9 ]{{11,40}}(?:-| )----"
+    rf"(?:(?:{_GAP}{_BASE64}{{1,15}}){{0,2}}{_GAP}(?:\+|)----(?:-| )END [A-Z0-9 ]{{11,40}}(?:-| )----"
     rf"|{_BREAK}{_BASE64}{{1,15}}$|)"
 )
 # https://tartarus.org/~simon/putty-snapshots/htmldoc/AppendixC.html#ppk
@@ -155,14 +177,16 @@ _LINE: Final = regex.compile(r"[A-Za-z0-9+/]{16,}")
 
 # --- JSON Web Tokens: RFC 7515 (compact serialisation, three parts), RFC 7516 (encrypted, five).
 # One begins behind no dash, which may be within one: or else a text full of `-eyJ` is read from each of them.
-_JWT: Final = (
-    rf"eyJ{_URL_SAFE}{{8,1024}}\.{_URL_SAFE}{{0,8192}}\.{_URL_SAFE}{{0,1400}}"
+# Behind a low line (`token_eyJ`) its header has none.
+_JWT_BODY: Final = (
+    rf"\.{_URL_SAFE}{{0,8192}}\.{_URL_SAFE}{{0,1400}}"
     rf"(?:\.{_URL_SAFE}{{1,4096}}\.{_URL_SAFE}{{8,64}}|)"
 )
+_JWT: Final = rf"eyJ{_URL_SAFE}{{8,1024}}{_JWT_BODY}"
 
 _WITH_ANY_BEGINNING: Final = (
     # https://core.telegram.org/bots/api#authorizing-your-bot
-    _key("TELEGRAM_BOT_TOKEN", rf"[0-9]{{8,10}}:AA{_URL_SAFE}{{33}}{_END}"),
+    _key("TELEGRAM_BOT_TOKEN", rf"(?:bot|)[0-9]{{8,10}}:AA{_URL_SAFE}{{33}}{_END}"),
     # https://learn.microsoft.com/azure/storage/common/storage-account-keys-manage: 64 bytes in base64, of
     # which new ones have a signature, as Cosmos DB's have;
     # https://learn.microsoft.com/azure/service-bus-messaging/service-bus-sas: 32 bytes
@@ -194,7 +218,11 @@ _WITH_ANY_BEGINNING: Final = (
 _WITH_PREFIX: Final = (
     _key("PRIVATE_KEY", _KEY_BLOCK, key_block_length),
     _key("PRIVATE_KEY", _PUTTY_KEY, key_block_length),
-    _key("JWT", rf"(?<![_\-]){_JWT}", jwt_length),
+    _key(
+        "JWT",
+        rf"(?:(?<![_\-])eyJ{_URL_SAFE}{{8,1024}}|(?<=_)eyJ[A-Za-z0-9]{{8,1024}}){_JWT_BODY}",
+        jwt_length,
+    ),
     # --- Clouds and hosts.
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
     _key("AWS_ACCESS_KEY", rf"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{{16}}{_END}"),

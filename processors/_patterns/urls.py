@@ -1,10 +1,13 @@
 r"""The preset `urls`: web addresses, and the two kinds of URI that carry code or data themselves.
 
-A URL has a scheme or begins with `www.`; a bare `example.com` is not found, since most of its kind are files
-(`notes.md`), methods (`list.sort`) and sentences without a space. Up to the first bracket, at most 2,048
-characters behind the host are a URL's, and then eight pairs of brackets with 512 in and behind each; of
-`javascript:` 512; of `data:` 8,192 in base64, else 512. What is beyond that is not matched. The bounds are
-low where a sentence may close the match early, since its text is read to them again from its next URL.
+A URL has a scheme or begins with `www.`; a bare `example.com` is not found, since most of its kind are
+files (`notes.md`), methods (`list.sort`) and sentences without a space. `//example.com` is found where a
+link stands in Markdown or HTML. `file:`, `vbscript:` and other schemes are not found. Letters of scripts
+without spaces are a URL's in its query only, and an emoji, `^`, a backslash or a second `|` in a row ends
+it. Up to the first bracket, at most 2,048 characters behind the host are a URL's, and then eight pairs of
+brackets with 512 in and behind each; of `javascript:` 512; of `data:` 8,192 in base64, else 512. What is
+beyond that is not matched. The bounds are low where a sentence may close the match early, since its text is
+read to them again from its next URL.
 """
 
 from typing import Final
@@ -20,18 +23,23 @@ from processors._patterns._common import ACCENT, ALNUM, START
 _LABEL: Final = rf"(?:[{ALNUM}_][{ALNUM}{ACCENT}_\-]{{0,62}}|\p{{Lo}}[\p{{Lo}}\p{{M}}0-9\-]{{0,62}})"
 _HOST: Final = rf"(?:\[[0-9A-Fa-f:.]{{2,45}}\]|{_LABEL}(?:\.{_LABEL}){{0,30}})"
 _PORT: Final = r"(?::[0-9]{1,5}|)"
-_USER: Final = r"(?:[A-Za-z0-9._~%!$&'()*+,;=:\-]{1,256}@|)"
+_USER: Final = r"(?:[A-Za-z0-9._~%!$&'()*+,;=:@\-]{1,256}@|)"
 _CHARACTER: Final = rf"[{ALNUM}{ACCENT}\-._~:/?#@!$&*+,;=%]"
-# Brackets in pairs, and an apostrophe within a word: what closes without having opened is the sentence's.
+# Brackets in pairs, and an apostrophe or bar within a word: what closes without having opened is the
+# sentence's. The slashes of JSON; letters of other scripts, of which `url_length` keeps those of a query.
 _PAIR: Final = (
-    rf"(?:\({_CHARACTER}{{0,512}}\)|\[{_CHARACTER}{{0,512}}\]|\{{{_CHARACTER}{{0,512}}\}}|'(?=[{ALNUM}]))"
+    rf"(?:\({_CHARACTER}{{0,512}}\)|\[{_CHARACTER}{{0,512}}\]|\{{{_CHARACTER}{{0,512}}\}}|['|](?=[{ALNUM}])"
+    r"|\\/|\p{Lo}{1,512})"
 )
-_TAIL: Final = rf"(?:[/?#]{_CHARACTER}{{0,2047}}(?:{_PAIR}{_CHARACTER}{{0,512}}){{0,8}}|)"
+_TAIL: Final = rf"(?:(?:[/?#]|\\/){_CHARACTER}{{0,2047}}(?:{_PAIR}{_CHARACTER}{{0,512}}){{0,8}}|)"
 # The first letter apart, so that a scan can look for it alone; few repeats, since each costs at every place.
 _SCHEME: Final = (
-    r"(?:(?:h|H)[tT][tT][pP](?:[sS]|)|(?:f|F)[tT][pP](?:[sS]|)|(?:s|S)[fF][tT][pP]|(?:w|W)[sS](?:[sS]|))://"
+    r"(?:(?:h|H)[tT][tT][pP](?:[sS]|)|(?:f|F)[tT][pP](?:[sS]|)|(?:s|S)(?:[fF][tT][pP]|[sS][hH])|(?:w|W)[sS](?:[sS]|))"
+    r":(?://|\\/\\/)"
 )
-_URL: Final = rf"{START}(?:{_SCHEME}{_USER}|(?:w|W)[wW][wW]\.){_HOST}{_PORT}{_TAIL}"
+# Without a scheme where only a link stands: in Markdown and in an attribute.
+_LINKED: Final = r"(?<=\]\(|\]\([ <]|\]: |\]: <|(?:[sS][rR][cC]|[hH][rR][eE][fF])(?:=|=[\"']))//"
+_URL: Final = rf"{START}(?:{_SCHEME}{_USER}|(?:w|W)[wW][wW]\.|{_LINKED}{_USER}){_HOST}{_PORT}{_TAIL}"
 
 # --- https://html.spec.whatwg.org/multipage/browsing-the-web.html#the-javascript:-url-special-case
 # To be code, it has one of these characters soon.
@@ -45,8 +53,10 @@ _DATA: Final = (
     rf"(?:[A-Za-z0-9+/=_\-]{{512,8192}}|[{ALNUM}\-._~:/?#\[\]@!$&'()*+;=%{{}}<>]{{1,512}})"
 )
 
-_BEFORE_TAIL: Final = regex.compile(rf"(?:[a-zA-Z]+://{_USER}|[wW]{{3}}\.){_HOST}{_PORT}")
-_TAIL_BEGINS: Final = ("/", "?", "#")
+_BEFORE_TAIL: Final = regex.compile(rf"(?:(?:[a-zA-Z]+:|)(?://|\\/\\/){_USER}|[wW]{{3}}\.){_HOST}{_PORT}")
+_TAIL_BEGINS: Final = ("/", "?", "#", "\\")
+_OTHER_SCRIPT: Final = regex.compile(rf"[^\P{{Lo}}{ALNUM}]")
+_NO_CODE: Final = regex.compile(r"[A-Z]\w*\(\w*\)\w+")  # `JavaScript:The(Good)Parts`
 _QUOTE: Final = regex.compile(rf"'(?![{ALNUM}])")  # `O'Neill` is a name, `'a', 'b'` are two strings
 _BRACKET: Final = regex.compile(r"[()\[\]{}]")
 _OPENING: Final = {")": "(", "]": "[", "}": "{"}
@@ -79,16 +89,21 @@ def url_length(candidate: str) -> int:
     if before is None:
         return 0
     host = before.end()
-    if "://" not in before[0] and before[0].count(".") == 1:  # `www.example`
+    if "/" not in before[0] and before[0].count(".") == 1:  # `www.example`
         return 0
-    return _without_sentence(candidate, host) if candidate[host : host + 1] in _TAIL_BEGINS else host
+    if candidate[host : host + 1] not in _TAIL_BEGINS:
+        return host
+    other = _OTHER_SCRIPT.search(candidate, host)
+    if other and "?" not in candidate[host : other.start()]:
+        candidate = candidate[: other.start()]
+    return _without_sentence(candidate, host)
 
 
 def javascript_length(candidate: str) -> int:
     """Return how many leading characters are a `javascript:` URI; 0 if there is no code in it."""
     scheme = candidate.index(":") + 1
     length = _without_sentence(candidate, scheme)
-    return length if length > scheme else 0
+    return length if length > scheme and not _NO_CODE.fullmatch(candidate, scheme, length) else 0
 
 
 def data_length(candidate: str) -> int:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardrails import Chunk, dump_chunk, parse_chunk
+from guardrails import Chunk, dump_chunk, lines, parse_chunk
 from guardrails.adapters import sse
-from guardrails.adapters.sse import DONE, LAST_EVENT, EventError, Events, Lines, event_of
+from guardrails.adapters.sse import DONE, LAST_EVENT, EventError, Events, event_of
+from guardrails.lines import LineError
 
 TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["a\r\nb", "\n\ndata: x\n\n", "\u2028"]
@@ -51,7 +52,7 @@ def test_the_cutting_does_not_matter(data: bytes, places: list[int]) -> None:
             for block in blocks:
                 came.extend(events.feed(block))
             came.extend(events.close())
-        except EventError as error:
+        except (EventError, LineError) as error:
             return came, f"{events.line}: {error}"
         return came, ""
 
@@ -84,8 +85,8 @@ def test_events_of_others(written: str, data: list[str], line_end: str) -> None:
 def test_the_line_is_that_of_the_data() -> None:
     """The newest event's line is that at which its data begins."""
     events = Events()
-    lines = [events.line for _ in events.feed(b": hello\n\nid: 1\ndata: a\ndata: b\n\r\n\ndata: c\n\n")]
-    assert lines == [4, 8]
+    found = [events.line for _ in events.feed(b": hello\n\nid: 1\ndata: a\ndata: b\n\r\n\ndata: c\n\n")]
+    assert found == [4, 8]
 
 
 def test_json_without_data_is_an_error() -> None:
@@ -109,18 +110,10 @@ def test_what_has_no_events_is_an_error(written: bytes) -> None:
 def test_there_is_a_longest_line_and_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """What never ends is not kept for ever."""
     monkeypatch.setattr(sse, "LONGEST", 10)
+    monkeypatch.setattr(lines, "LONGEST", 10)
     events = Events()
-    with pytest.raises(EventError, match="the line is longer than 10 bytes"):
+    with pytest.raises(LineError, match="the line is longer than 10 bytes"):
         list(events.feed(b"data: a\n\n" + b"data: more than that"))
     assert events.line == 3
     with pytest.raises(EventError, match="the event is longer than 10 bytes"):
         list(Events().feed(b"data: abcd\n" * 3))
-
-
-def test_lines_keep_what_is_no_line_feed() -> None:
-    """A line ends with a line feed alone; the last one may lack it."""
-    lines = Lines()
-    assert list(lines.feed(b"a\r\nb")) == [b"a\r"]
-    assert list(lines.feed(b"c")) == []
-    assert list(lines.feed(b"\n\nd")) == [b"bc", b""]
-    assert lines.close() == b"d"

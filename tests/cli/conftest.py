@@ -1,5 +1,6 @@
 """The place in which the commands run: a folder with configurations, and somebody else's processors."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -53,8 +54,15 @@ broken = other_processors:Absent
 """
 
 
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where processes find compiled what an earlier one has imported; all workers share it."""
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "bytecode"
+
+
 @pytest.fixture(autouse=True)
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytecode: Path) -> Path:
     """A working directory with configurations, and a distribution of somebody else's on the import path."""
     for name, text in CONFIGS.items():
         (tmp_path / f"{name}.yaml").write_text(text)
@@ -62,7 +70,9 @@ def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     distribute(site, "other-processors", {"entry_points.txt": ENTRY_POINTS})
     (site / "other_processors.py").write_text(PROCESSORS)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(site)
     monkeypatch.setenv("PYTHONPATH", str(site))
-    for name in ("COLUMNS", "NO_COLOR", "TERM"):
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(bytecode))
+    for name in ("COLUMNS", "NO_COLOR", "TERM", "PYTHONDONTWRITEBYTECODE"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inside import call
 from tests.cli.processes import PLAIN_LOCALE, run
 
 HEAD = "version: 1\noutput_processors:\n"
@@ -24,12 +25,21 @@ tests:
     text: [sk-ab, cde]
     expect: {{text: other, tripwire: {{processor: regex}}}}
 """
+OPEN = f"""{HEAD}  - {{type: slow_words, word: BOOM, on_error: pass}}
+tests: [{{name: passes, text: one, expect: {{text: one}}}}]
+"""
 PASSING = CASES.partition("  - name: what cannot be")[0]
 
 
 @pytest.fixture(autouse=True)
 def files(at: Path) -> None:
-    for name, text in (("all", ALL), ("wrong", WRONG), ("cases", CASES), ("passing", PASSING)):
+    for name, text in (
+        ("all", ALL),
+        ("wrong", WRONG),
+        ("cases", CASES),
+        ("passing", PASSING),
+        ("open", OPEN),
+    ):
         (at / f"{name}.yaml").write_text(text)
 
 
@@ -49,7 +59,7 @@ def test_check_lists_the_processors() -> None:
 
 def test_check_tells_of_each_configuration() -> None:
     """One that is wrong does not keep the others from being checked; the code is 2."""
-    done = run("check", "redact.yaml", "wrong.yaml", "absent.yaml", "passing.yaml")
+    done = call("check", "redact.yaml", "wrong.yaml", "absent.yaml", "passing.yaml")
     assert done.returncode == 2
     assert done.stdout.decode().splitlines() == [
         "redact.yaml: ok",
@@ -65,7 +75,7 @@ def test_check_tells_of_each_configuration() -> None:
 
 def test_check_for_machines() -> None:
     """With --json all is on standard output, what is wrong too, and nothing on standard error."""
-    done = run("check", "--json", "redact.yaml", "wrong.yaml")
+    done = call("check", "--json", "redact.yaml", "wrong.yaml")
     assert (done.returncode, done.stderr) == (2, b"")
     right, wrong = json.loads(done.stdout)
     processor = {"side": "output", "id": "secrets", "type": "regex", "parallel": False, "strategy": "redact"}
@@ -82,22 +92,41 @@ def test_check_for_machines() -> None:
 
 def test_run_tells_what_is_wrong_as_check_does() -> None:
     """The code is 2, and each problem is one line that begins with the command's name."""
-    done = run("run", "wrong.yaml")
+    done = call("run", "wrong.yaml")
     assert (done.returncode, done.stdout) == (2, b"")
     assert [line[:24] for line in done.stderr.decode().splitlines()] == ["guardrails: wrong.yaml:3"] * 2
 
 
 def test_passing_cases() -> None:
     """Each case has a line, several configurations one sum; the code is 0, and a name cannot colour it."""
-    done = run("test", "passing.yaml", "./passing.yaml")
+    done = call("test", "passing.yaml", "./passing.yaml")
     assert (done.returncode, done.stderr) == (0, b"")
     lines = r"  ok    a key, \x1b[31min red"
     assert done.stdout.decode().splitlines() == ["passing.yaml", lines, "./passing.yaml", lines, "2 passed"]
 
 
+def test_a_configuration_that_is_named_twice_is_tested_twice() -> None:
+    """The sum, and the JSON, have each run of it."""
+    done = call("test", "passing.yaml", "passing.yaml")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"2 passed")
+    both = json.loads(call("test", "--json", "passing.yaml", "passing.yaml").stdout)
+    assert [len(each["cases"]) for each in both] == [1, 1]
+
+
+def test_a_check_that_fails_open_is_told() -> None:
+    """What the library warns of while cases run stands on standard error, or in the JSON, there once."""
+    warning = "slow_words failed (RuntimeError); the text it was asked about passes"
+    done = call("test", "open.yaml")
+    assert done.returncode == 0
+    assert set(done.stderr.decode().splitlines()) == {f"guardrails: {warning}"}
+    done = call("test", "--json", "open.yaml", "passing.yaml")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [each["warnings"] for each in json.loads(done.stdout)] == [[warning], []]
+
+
 def test_failing_cases() -> None:
     """A case that fails says where it stands, how it was cut, and what came instead; the code is 1."""
-    done = run("test", "cases.yaml")
+    done = call("test", "cases.yaml")
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout.decode().splitlines() == [
         "cases.yaml",
@@ -111,14 +140,14 @@ def test_failing_cases() -> None:
 
 def test_no_cases() -> None:
     """A configuration without cases has not been tested: the code is 1."""
-    done = run("test", "redact.yaml")
+    done = call("test", "redact.yaml")
     assert (done.returncode, done.stderr) == (1, b"")
     assert done.stdout == b"redact.yaml\n  no cases; add some under `tests:`\n"
 
 
 def test_cases_of_a_wrong_configuration() -> None:
     """It is told, the others are tested, and the code is 2."""
-    done = run("test", "wrong.yaml", "passing.yaml")
+    done = call("test", "wrong.yaml", "passing.yaml")
     assert done.returncode == 2
     assert done.stdout.splitlines()[-1] == b"1 passed"
     assert [line[:24] for line in done.stderr.decode().splitlines()] == ["guardrails: wrong.yaml:3"] * 2
@@ -126,7 +155,7 @@ def test_cases_of_a_wrong_configuration() -> None:
 
 def test_cases_for_machines() -> None:
     """With --json all is on standard output, what is wrong too, and nothing on standard error."""
-    done = run("test", "--json", "cases.yaml", "redact.yaml", "wrong.yaml")
+    done = call("test", "--json", "cases.yaml", "redact.yaml", "wrong.yaml")
     assert (done.returncode, done.stderr) == (2, b"")
     tested, empty, wrong = json.loads(done.stdout)
     assert (tested["config"], tested["ok"], tested["file"]) == ("cases.yaml", False, "cases.yaml")

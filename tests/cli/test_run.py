@@ -1,11 +1,14 @@
 """`guardrails run`: chunks in, guarded chunks out, each as soon as it is decided."""
 
+import errno
 import json
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from tests.cli.inside import call
 from tests.cli.processes import PLAIN_LOCALE, chunks, delta, ended, run, talk, texts
 
 RECORDED = sorted((Path(__file__).parents[1] / "data" / "mastra").glob("*.jsonl"))
@@ -54,7 +57,7 @@ def test_a_check_blocks_while_the_input_is_silent() -> None:
 @pytest.mark.parametrize("path", RECORDED[:1], ids=lambda path: path.stem)
 def test_what_is_clean_passes_exactly(path: Path) -> None:
     """Every chunk of any type comes out equal and in order, from a file as from a pipe; the code is 0."""
-    from_file = run("run", "redact.yaml", str(path))
+    from_file = call("run", "redact.yaml", str(path))
     assert (from_file.returncode, from_file.stderr) == (0, b"")
     assert chunks(from_file.stdout) == chunks(path.read_bytes())
     assert run("run", "redact.yaml", given=path.read_bytes()).stdout == from_file.stdout
@@ -62,7 +65,7 @@ def test_what_is_clean_passes_exactly(path: Path) -> None:
 
 def test_what_is_found_is_redacted_across_lines() -> None:
     """A finding that is cut into several lines is one, and the code is 0."""
-    done = run("run", "redact.yaml", "-", given=b"".join(map(delta, ["a s", "k-ab", "cdef", " b"])))
+    done = call("run", "redact.yaml", "-", given=b"".join(map(delta, ["a s", "k-ab", "cdef", " b"])))
     assert (done.returncode, texts(done.stdout), done.stderr) == (0, "a [KEY] b", b"")
 
 
@@ -70,7 +73,7 @@ def test_what_is_found_is_redacted_across_lines() -> None:
 def test_line_ends_do_not_matter(end: bytes) -> None:
     """Lines may end as on Windows, and the last one need not end; a byte order mark is none of it."""
     given = b"\xef\xbb\xbf" + delta("one").strip() + (end or b"\n") + delta("two").strip() + end
-    done = run("run", "redact.yaml", given=given)
+    done = call("run", "redact.yaml", given=given)
     assert (done.returncode, texts(done.stdout), done.stderr) == (0, "onetwo", b"")
 
 
@@ -83,7 +86,7 @@ def test_many_lines_come_through_in_order() -> None:
 
 def test_blocking_says_who_and_why() -> None:
     """Refused content ends the stream with a tripwire, code 3 and one line without that content."""
-    done = run("run", "block.yaml", given=delta("take sk-abcdef now"))
+    done = call("run", "block.yaml", given=delta("take sk-abcdef now"))
     assert done.returncode == 3
     assert done.stderr == b"guardrails: blocked: no-keys found KEY in the text.\n"
     assert texts(done.stdout) == "take "
@@ -94,7 +97,7 @@ def test_blocking_says_who_and_why() -> None:
 def test_a_broken_line_is_named() -> None:
     """Blank lines count; all before the broken line leaves, decided as if the stream ended there."""
     given = b"\n" + delta("one sk-abcdef") + b"  \n{broken\n" + delta("two")
-    done = run("run", "redact.yaml", given=given)
+    done = call("run", "redact.yaml", given=given)
     assert done.returncode == 2
     assert texts(done.stdout) == "one [KEY]"
     assert done.stderr == b"guardrails: standard input:4: chunk: not JSON at column 2\n"
@@ -103,7 +106,7 @@ def test_a_broken_line_is_named() -> None:
 def test_a_broken_line_of_a_file_is_named_with_the_file(at: Path) -> None:
     """The message has the file's name as it was given; JSON that is no chunk is an error too."""
     (at / "in.jsonl").write_bytes(delta("one") + b"[1]\n")
-    done = run("run", "redact.yaml", "in.jsonl")
+    done = call("run", "redact.yaml", "in.jsonl")
     assert done.returncode == 2
     assert done.stderr == b"guardrails: in.jsonl:2: chunk: an object is required, got an array\n"
 
@@ -119,14 +122,14 @@ def test_a_broken_line_of_a_file_is_named_with_the_file(at: Path) -> None:
 )
 def test_text_where_chunks_are_due_is_told(given: bytes, message: str) -> None:
     """If the first line is no JSON, the message says how plain text is given; else it does not."""
-    done = run("run", "redact.yaml", given=given)
+    done = call("run", "redact.yaml", given=given)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == f"guardrails: standard input:{message}\n"
 
 
 def test_blocking_wins_over_a_broken_line() -> None:
     """If what was held before a broken line is refused, the command says that it blocked."""
-    done = run("run", "block.yaml", given=delta("one sk-abcdef") + b"broken\n")
+    done = call("run", "block.yaml", given=delta("one sk-abcdef") + b"broken\n")
     assert done.returncode == 3
     assert done.stderr.startswith(b"guardrails: blocked: no-keys ")
     assert texts(done.stdout) == "one "
@@ -155,37 +158,65 @@ def test_blocking_wins_over_a_broken_line() -> None:
 )
 def test_what_cannot_be_used_is_named(args: list[str], message: str) -> None:
     """The code is 2, and one line says which file and why; nothing passes unguarded."""
-    done = run("run", *args, given=delta("one"))
+    done = call("run", *args, given=delta("one"))
     assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"guardrails: {message}\n")
 
 
 def test_input_is_guarded_by_the_input_processors() -> None:
     """With --input the processors for messages are asked."""
-    done = run("run", "input.yaml", "--input", "--text", given=b"my sk-abcdef\n")
+    done = call("run", "input.yaml", "--input", "--text", given=b"my sk-abcdef\n")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"my [KEY]\n", b"")
 
 
-@pytest.mark.parametrize("text", ["größer 😀", "half \ud83d", "line\u2028end"])
-def test_any_text_passes_in_any_locale(text: str) -> None:
+def test_any_text_passes_in_any_locale() -> None:
     """Bytes are UTF-8 whatever the locale says, escaped or not, and half a surrogate pair survives."""
-    line = json.dumps({"type": "text-delta", "payload": {"id": "t", "text": text}})
-    raw = "" if "\ud83d" in text else json.dumps(json.loads(line), ensure_ascii=False)
-    done = run("run", "redact.yaml", given=f"{line}\n{raw}".encode(), env=PLAIN_LOCALE)
+    half, whole = "half \ud83d", "größer 😀, line\u2028end"
+    raw = json.dumps(json.loads(delta(whole)), ensure_ascii=False).encode()
+    done = run("run", "redact.yaml", given=delta(half) + delta(whole) + raw, env=PLAIN_LOCALE)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(done.stdout.decode().splitlines()) == done.stdout.count(b"\n")
-    assert texts(done.stdout) == text * (2 if raw else 1)
+    assert texts(done.stdout) == half + whole + whole
 
 
 def test_a_failing_check_is_told_as_everything_else() -> None:
-    """A warning of the library is a line of the command, without what was raised; --json has none."""
-    done = run("run", "failing.yaml", "--text", given=b"one\n")
+    """A warning of the library is a line without what was raised, or stands in that of --json."""
+    done = call("run", "failing.yaml", "--text", given=b"one\n")
     assert (done.returncode, done.stdout) == (0, b"one\n")
     assert (
         done.stderr == b"guardrails: slow_words failed (RuntimeError); the text it was asked about passes\n"
     )
-    quiet = run("run", "failing.yaml", "--text", "--json", given=b"one\n")
+    quiet = call("run", "failing.yaml", "--text", "--json", given=b"one\n")
     assert len(quiet.stderr.splitlines()) == 1
-    assert json.loads(quiet.stderr)["status"] == "completed"
+    told = json.loads(quiet.stderr)
+    assert (told["status"], told["warnings"]) == (
+        "completed",
+        ["slow_words failed (RuntimeError); the text it was asked about passes"],
+    )
+
+
+@pytest.mark.parametrize("line", ["run redact.yaml", "run redact.yaml --json", "test strict"])
+def test_what_the_system_refuses_is_no_fault_of_the_output(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If there can be no more open files, the code is 2, and one line says that alone."""
+    monkeypatch.setattr("anyio.run", Mock(side_effect=OSError(errno.EMFILE, os.strerror(errno.EMFILE))))
+    done = call(*line.split())
+    said = done.stderr.decode().splitlines()
+    assert (done.returncode, len(said)) == (2, 1)
+    told = json.loads(said[0])["error"] if "--json" in line else said[0].removeprefix("guardrails: ")
+    assert told == os.strerror(errno.EMFILE)
+
+
+def test_a_line_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a longest line, of JSON as of events; the message says at which it was."""
+    monkeypatch.setattr("guardrails.lines.LONGEST", 200)
+    for given in (delta("one") + b" " * 300, b"\n\ndata: " + b" " * 300):
+        done = call("run", "redact.yaml", given=given)
+        line = 2 if given.startswith(b"{") else 3
+        assert done.returncode == 2
+        assert (
+            done.stderr.decode() == f"guardrails: standard input:{line}: the line is longer than 200 bytes\n"
+        )
 
 
 def test_a_named_pipe_can_be_read(at: Path) -> None:
@@ -225,7 +256,7 @@ SUMMARY = "guardrails: {}; 1 chunk in, {} out; "
 )
 def test_the_summary_counts(config: str, given: bytes, code: int, lines: list[str]) -> None:
     """--summary says on one line what came of the run, also when the input broke off."""
-    done = run("run", config, "--summary", given=delta("a sk-abcdef") + given)
+    done = call("run", config, "--summary", given=delta("a sk-abcdef") + given)
     said = done.stderr.decode().splitlines()
     assert done.returncode == code
     assert len(said) == len(lines)
@@ -266,7 +297,7 @@ def test_the_summary_counts(config: str, given: bytes, code: int, lines: list[st
 )
 def test_json_is_one_line(config: str, given: bytes, expected: dict[str, object]) -> None:
     """With --json, all that standard error gets is one JSON object, whatever happened."""
-    done = run("run", config, "--json", given=given)
+    done = call("run", config, "--json", given=given)
     (line,) = done.stderr.splitlines()
     told = json.loads(line)
     assert {key: told[key] for key in expected} == expected

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from tests.cli.processes import chunks, delta, ended, run, shell, talk, texts
+from tests.cli.inside import call
+from tests.cli.processes import chunks, delta, ended, shell, talk, texts
 
 EVENTS = (
     b": hello\n\n"
@@ -36,7 +37,7 @@ def events(output: bytes) -> list[str]:
 )
 def test_server_sent_events_are_told_by_the_first_line(ending: bytes, line_end: bytes) -> None:
     """Events are read however their lines end, and written as events with `[DONE]` at the end."""
-    done = run("run", "redact.yaml", given=(EVENTS + ending).replace(b"\n", line_end))
+    done = call("run", "redact.yaml", given=(EVENTS + ending).replace(b"\n", line_end))
     assert (done.returncode, done.stderr) == (0, b"")
     *said, last = events(done.stdout)
     assert [json.loads(each)["payload"]["text"] for each in said] == OUT
@@ -67,14 +68,14 @@ def test_events_leave_at_once_and_done_ends_them() -> None:
 )
 def test_a_broken_event_is_named(given: bytes, message: str) -> None:
     """The code is 2, and the message has the line at which the event's data begins; `[DONE]` is not said."""
-    done = run("run", "redact.yaml", given=given)
+    done = call("run", "redact.yaml", given=given)
     assert (done.returncode, done.stderr.decode()) == (2, f"guardrails: standard input:{message}\n")
     assert b"[DONE]" not in done.stdout
 
 
 def test_a_blocked_stream_of_events_is_complete() -> None:
     """After a tripwire and `finish` comes `[DONE]`, so that nobody waits for more."""
-    done = run("run", "block.yaml", "--to", "sse", given=delta("a sk-abcdef"))
+    done = call("run", "block.yaml", "--to", "sse", given=delta("a sk-abcdef"))
     *said, last = events(done.stdout)
     assert done.returncode == 3
     assert [json.loads(each)["type"] for each in said] == ["text-delta", "tripwire", "finish"]
@@ -87,7 +88,7 @@ GIVEN = {"jsonl": delta("a sk-") + delta("abcdef b"), "sse": EVENTS, "text": b"a
 @pytest.mark.parametrize(("from_", "to"), list(itertools.permutations(GIVEN, 2)))
 def test_every_form_becomes_every_form(from_: str, to: str) -> None:
     """--from and --to name the forms, in any combination."""
-    done = run("run", "redact.yaml", "--from", from_, "--to", to, given=GIVEN[from_])
+    done = call("run", "redact.yaml", "--from", from_, "--to", to, given=GIVEN[from_])
     assert (done.returncode, done.stderr) == (0, b"")
     if to == "text":
         assert done.stdout == b"a [KEY] b"
@@ -103,7 +104,7 @@ def test_every_form_becomes_every_form(from_: str, to: str) -> None:
 
 def test_nothing_in_is_nothing_out() -> None:
     """Empty input, or blank lines alone, is a stream without chunks."""
-    done = run("run", "redact.yaml", given=b"\n \n")
+    done = call("run", "redact.yaml", given=b"\n \n")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -113,14 +114,14 @@ AS_IT_IS = "\ufeffLines\r\n\n\ttabs, \x00, \x1b[0m, e\u0301, 👩\u200d👧, \u2
 def test_plain_text_passes_byte_for_byte() -> None:
     """With --text, what is not found stays exactly as it is, and no line end is added."""
     given = f"{AS_IT_IS} sk-abcdef {AS_IT_IS}".encode()
-    done = run("run", "redact.yaml", "--text", given=given)
+    done = call("run", "redact.yaml", "--text", given=given)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == f"{AS_IT_IS} [KEY] {AS_IT_IS}".encode()
 
 
 def test_blocked_text_ends_before_what_blocks() -> None:
     """With --text, a tripwire is told on standard error alone."""
-    done = run("run", "block.yaml", "--text", given=f"{AS_IT_IS} sk-abcdef after".encode())
+    done = call("run", "block.yaml", "--text", given=f"{AS_IT_IS} sk-abcdef after".encode())
     assert (done.returncode, done.stdout) == (3, f"{AS_IT_IS} ".encode())
     assert done.stderr == b"guardrails: blocked: no-keys found KEY in the text.\n"
 
@@ -139,7 +140,7 @@ def test_text_leaves_as_it_comes() -> None:
 @pytest.mark.parametrize("wrong", [b"\xff more", "ä".encode()[:1]], ids=["within", "half at the end"])
 def test_text_that_is_no_utf8_is_told(wrong: bytes) -> None:
     """All before the wrong byte leaves, decided; the code is 2, and one line says where it is."""
-    done = run("run", "redact.yaml", "--text", given="größer sk-abcdef ".encode() + wrong)
+    done = call("run", "redact.yaml", "--text", given="größer sk-abcdef ".encode() + wrong)
     assert (done.returncode, done.stdout) == (2, "größer [KEY] ".encode())
     assert done.stderr == b"guardrails: standard input: the text is not UTF-8 at byte 20\n"
 
@@ -147,13 +148,13 @@ def test_text_that_is_no_utf8_is_told(wrong: bytes) -> None:
 def test_halves_of_a_character_become_one_in_text() -> None:
     """Text that JSON holds in halves of characters comes out as characters; a lone half as U+FFFD."""
     halves = delta("\ud83d") + delta("\ude00 \ud83d") + delta("x\ud83d")
-    done = run("run", "redact.yaml", "--to", "text", given=halves)
+    done = call("run", "redact.yaml", "--to", "text", given=halves)
     assert (done.returncode, done.stdout.decode(), done.stderr) == (0, "😀 \ufffdx\ufffd", b"")
 
 
 def test_text_and_a_form_are_a_contradiction() -> None:
     """--text beside --from or --to is refused by name."""
-    done = run("run", "redact.yaml", "--text", "--to", "sse")
+    done = call("run", "redact.yaml", "--text", "--to", "sse")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"--text says what --from and --to say; give either" in done.stderr
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.inside import call
 from tests.cli.processes import delta, run, texts
 
 if sys.platform == "win32":
@@ -27,7 +28,7 @@ def given(at: Path) -> Path:
 
 def test_colours_are_for_terminals() -> None:
     """A terminal gets colours; with NO_COLOR it gets the words alone, as a pipe does."""
-    plain = run("check", "redact.yaml").stdout.decode()
+    plain = call("check", "redact.yaml").stdout.decode()
     coloured = watch("check", "redact.yaml").screen
     assert "\x1b[32mok\x1b[0m" in coloured
     assert re.sub(r"\x1b\[\d+m", "", coloured) == plain

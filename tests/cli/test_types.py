@@ -1,11 +1,13 @@
 """`guardrails list`, `show` and `schema`: what can stand in a configuration."""
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pytest
 
-from tests.cli.processes import run, shell
+from tests.cli.inside import call
+from tests.cli.processes import shell
 
 
 def section(output: str, title: str) -> list[str]:
@@ -16,7 +18,7 @@ def section(output: str, title: str) -> list[str]:
 
 def test_list_is_for_people() -> None:
     """Each type has its distribution, settings and codes, in 80 columns; one that is broken says why."""
-    done = run("list")
+    done = call("list")
     told = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert max(map(len, told.splitlines())) <= 80
@@ -39,7 +41,7 @@ def test_list_is_for_people() -> None:
 
 def test_list_for_machines() -> None:
     """With --json there is everything: each code with what it stands for, and where presets are."""
-    told = json.loads(run("list", "--json").stdout)
+    told = json.loads(call("list", "--json").stdout)
     types = {each["type"]: each for each in told["types"]}
     assert told["group"] == "guardrails.processors"
     assert types["slow_words"]["settings"][:2] == ["id", "word"]
@@ -51,7 +53,7 @@ def test_list_for_machines() -> None:
 
 def test_show_is_for_people() -> None:
     """A type has what it says of itself, each setting with what it may be, and each code, in 80 columns."""
-    done = run("show", "regex")
+    done = call("show", "regex")
     told = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b"")
     assert max(map(len, told.splitlines())) <= 80
@@ -65,7 +67,7 @@ def test_show_is_for_people() -> None:
 
 def test_show_for_machines() -> None:
     """With --json there is the schema of an entry, by which one can be checked."""
-    told = json.loads(run("show", "slow_words", "--json").stdout)
+    told = json.loads(call("show", "slow_words", "--json").stdout)
     assert told["distribution"] == "other-processors 1.0"
     jsonschema.validate({"type": "slow_words", "word": "bad"}, told["schema"])
     with pytest.raises(jsonschema.ValidationError):
@@ -74,17 +76,19 @@ def test_show_for_machines() -> None:
 
 def test_show_an_unknown_type() -> None:
     """It is told with those there are, and the code is 2; with --json as JSON on standard output alone."""
-    done = run("show", "regexp")
+    done = call("show", "regexp")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.startswith(b"guardrails: there is no processor type 'regexp'; did you mean")
-    done = run("show", "regexp", "--json")
+    done = call("show", "regexp", "--json")
     assert (done.returncode, done.stderr) == (2, b"")
-    assert "there is no processor type" in json.loads(done.stdout)["error"]
+    assert json.loads(done.stdout)["error"].startswith(
+        "there is no processor type 'regexp'; did you mean 'regex'?"
+    )
 
 
 def test_schema_knows_what_is_installed() -> None:
     """It is a schema, has somebody else's processors, and lets pass what can be loaded."""
-    schema = json.loads(run("schema").stdout)
+    schema = json.loads(call("schema").stdout)
     jsonschema.Draft7Validator.check_schema(schema)
     config = {"version": 1, "output_processors": [{"type": "slow_words", "word": "x"}]}
     jsonschema.validate(config, schema)
@@ -98,31 +102,29 @@ WORDS = [
     ("guardrails check re", ["plain,redact.yaml"]),
     ("guardrails run default some", ["file,some"]),
     ("guardrails run default --from ", ["plain,jsonl", "plain,sse", "plain,text"]),
+    ("guardrails init --from s", ["plain,strict"]),
     ("guardrails test sub/", ["plain,sub/one.yaml"]),
     ("guardrails show slow", ["plain,slow_words"]),
 ]
 
 
-COMPLETE = """
-mkdir sub && touch sub/one.yaml
-while IFS= read -r words; do
-    parts=($words)
-    [[ $words == *" " ]] && count=${#parts[@]} || count=$((${#parts[@]} - 1))
-    _GUARDRAILS_COMPLETE=bash_complete COMP_WORDS="$words" COMP_CWORD=$count guardrails
-    echo
-done
-"""
-
-
-def test_a_shell_completes() -> None:
+@pytest.mark.parametrize(("words", "expected"), WORDS)
+def test_a_shell_completes(
+    at: Path, monkeypatch: pytest.MonkeyPatch, words: str, expected: list[str]
+) -> None:
     """Commands, options, presets and YAML files, types and the choices of options are completed."""
-    done = shell(COMPLETE, "".join(f"{words}\n" for words, _ in WORDS).encode())
-    answers = [answer.splitlines() for answer in done.stdout.decode().split("\n\n")]
-    assert done.stderr == b""
-    for (words, expected), answer in zip(WORDS, answers, strict=False):
-        assert answer[: len(expected)] == expected, words
-        assert len(answer) == len(expected) or words == "guardrails check "
-    assert "plain,redact.yaml" in answers[1]
+    (at / "sub").mkdir()
+    (at / "sub" / "one.yaml").touch()
+    monkeypatch.setenv("_GUARDRAILS_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    done = call()
+    answer = done.stdout.decode().splitlines()
+    assert (answer[: len(expected)], done.stderr) == (expected, b"")
+    if words == "guardrails check ":
+        assert "plain,redact.yaml" in answer
+    else:
+        assert len(answer) == len(expected)
 
 
 def test_bash_takes_the_completion() -> None:

@@ -243,7 +243,7 @@ TOO_LONG: Final = "x" * (LONGEST + 1)
 INVISIBLE: Final = "a term is made of invisible characters, which are not looked at, and nothing else"
 BAD: Final[dict[str, tuple[dict[str, Any], tuple[str | int, ...], str]]] = {
     "nothing": ({}, (), "give `terms` or `file`; without either there is nothing to find"),
-    "no terms": ({"terms": ()}, (), "give `terms` or `file`; without either there is nothing to find"),
+    "no terms": ({"terms": ()}, ("terms",), "Tuple should have at least 1 item after validation, not 0"),
     "an empty term": (
         {"terms": ("a", "")},
         ("terms", 1),
@@ -278,11 +278,11 @@ BAD: Final[dict[str, tuple[dict[str, Any], tuple[str | int, ...], str]]] = {
     ),
 }
 BAD_FILES: Final[dict[str, tuple[bytes, str]]] = {
-    "empty": (b"", ": there is no term in the file"),
-    "comments alone": (b"# a\n\n  \n", ": there is no term in the file"),
-    "not UTF-8": (b"a\nb\n\xff\xfe\n", ":3: the line is not UTF-8"),
-    "a long line": (b"a\n" + b"x" * 300, ":2: a term may have 200 characters, not 300"),
-    "an invisible line": ("a\n\u200b\n".encode(), f":2: {INVISIBLE}"),
+    "empty": (b"", "there is no term in the file"),
+    "comments alone": (b"# a\n\n  \n", "there is no term in the file"),
+    "not UTF-8": (b"a\nb\n\xff\xfe\n", "line 3: it is not UTF-8"),
+    "a long line": (b"a\n" + b"x" * 300, "line 2: a term may have 200 characters, not 300"),
+    "an invisible line": ("a\n\u200b\n".encode(), f"line 2: {INVISIBLE}"),
 }
 
 
@@ -291,24 +291,38 @@ def test_bad_settings(settings: dict[str, Any], where: tuple[str | int, ...], se
     """Each is refused with a sentence that says what is wrong, at its place."""
     with pytest.raises(ValidationError) as refused:
         Keywords(**settings)
-    (error,) = refused.value.errors()
+    error, *_ = refused.value.errors()  # pydantic counts only what is right in a list
     assert (error["loc"], error["msg"].removeprefix("Value error, ")) == (where, sentence)
 
 
 @pytest.mark.parametrize(("data", "sentence"), BAD_FILES.values(), ids=BAD_FILES)
 def test_bad_files(data: bytes, sentence: str, tmp_path: Path) -> None:
-    """Each is refused with a sentence that names the key, the file and the line."""
+    """Each is refused with a sentence that names the key and the line."""
     file = file_of(tmp_path, data)
-    with pytest.raises(ValidationError, match=re.escape(f"Value error, file: {file}{sentence} [")):
+    with pytest.raises(ValidationError, match=re.escape(f"Value error, file: {sentence} [")):
         Keywords(file=file)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    """A file that is missing, and a directory, are named as such."""
-    for file, reason in ((tmp_path / "none", "No such file or directory"), (tmp_path, "Is a directory")):
-        sentence = f"Value error, file: {file}: the file cannot be read: {reason} ["
+    """A file that is missing, and what is no regular file, are told as such."""
+    missing, other = "the file cannot be read: No such file or directory", "only a regular file is read"
+    for file, reason in ((tmp_path / "none", missing), (tmp_path, other), (Path("/dev/zero"), other)):
+        sentence = f"Value error, file: {reason}"
         with pytest.raises(ValidationError, match=re.escape(sentence)):
             Keywords(file=file)
+
+
+def test_a_file_of_terms_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is larger than what is read is refused."""
+    monkeypatch.setattr("processors.keywords.MOST_BYTES", 3)
+    assert said("abc", Keywords(file=file_of(tmp_path, "abc"))) == "[KEYWORD]"
+    with pytest.raises(ValidationError, match="file: the file is larger than 3 bytes, the most that is read"):
+        Keywords(file=file_of(tmp_path, "abcd"))
+
+
+def test_terms_are_not_shown() -> None:
+    """Terms may be secrets; a processor does not show them."""
+    assert "secret" not in repr(keywords("secret"))
 
 
 # Exact hold-back, beside a plain reading of the rules on the whole text.

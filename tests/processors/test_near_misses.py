@@ -17,6 +17,7 @@ from guardrails import Pipeline, Strategy
 from guardrails.adapters.text import to_chunks, to_text
 from guardrails.testing import cuts, cuttings
 from guardrails.text.pattern import Pattern
+from processors._patterns._common import START
 from processors._patterns.private_data import PRIVATE_DATA
 from processors.regex import Regex
 from tests.text.streams import guard, said, some_cuttings
@@ -176,7 +177,7 @@ INVENTED: Final[dict[str, SearchStrategy[str]]] = {
 
 def from_pattern(pattern: Pattern) -> SearchStrategy[str]:
     """What the pattern itself describes, where `re` can read it without its leading look-behinds."""
-    body = LEADS.sub("", pattern.pattern)
+    body = LEADS.sub("", pattern.pattern.removeprefix(START))
     try:
         return st.from_regex(re.compile(body), fullmatch=True, alphabet=st.characters(codec="ascii"))
     except re.error:
@@ -255,6 +256,14 @@ def test_other_strategies(strategy: Strategy) -> None:
         assert said(cut(text), processor) == (expected if strategy == "block" else edited(text, strategy))
 
     check()
+
+
+@pytest.mark.parametrize("escape", ["\\n", "%3D", "\\u003d", "\x1b[31m"])
+def test_behind_an_escape(escape: str) -> None:
+    """The letter or digit at the end of an escape does not hide what is behind it."""
+    for value, label in (("4539 5787 6362 1486", "CREDIT_CARD"), ("10.20.30.40", "IP_ADDRESS")):
+        for pieces in some_cuttings(f"x{escape}{value} ok"):
+            assert guard(pieces, Regex(presets=["private-data"])).result.text == f"x{escape}[{label}] ok"
 
 
 # --- the outside judge

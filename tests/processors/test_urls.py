@@ -49,6 +49,19 @@ FOUND: Final = [
     pytest.param("⟦https://example.com/%E4%BD%A0?a[]=1&b={x}⟧ is", id="escapes"),
     pytest.param("⟦https://example.com⟧: this, ⟦https://example.com⟧?", id="colon and question mark"),
     pytest.param("at ⟦https://example.com/a⟧...", id="dots"),
+    pytest.param("⟦https://example.com/a|b?q7Rb2⟧ | ⟦https://example.com/a⟧| x", id="bar"),
+    pytest.param(
+        "⟦https://example.com/a?b=秘密⟧。⟦https://example.com/?b=秘c密#d⟧ x", id="other scripts in a query"
+    ),
+    pytest.param("⟦https://u:p@ss@example.com/a⟧ is", id="at sign in a password"),
+    pytest.param("⟦ssh://git@example.com:22/a.git⟧", id="shell"),
+    pytest.param(
+        "![](⟦//example.com/x.png?d=q7Rb2⟧) [a](<⟦//example.com/x⟧>) [a]: ⟦//example.com/y⟧ "
+        '<img src="⟦//example.com⟧">',
+        id="link without a scheme",
+    ),
+    pytest.param('{"a":"⟦https:\\/\\/example.com\\/a\\/b?c=d⟧","b":"\\n⟦http://example.org⟧"}', id="in JSON"),
+    pytest.param("u%3D⟦https://example.com⟧ \x1b[34m⟦www.example.com/a⟧", id="behind an escape"),
 ]
 
 
@@ -99,6 +112,8 @@ def test_cutting_does_not_matter(text: str) -> None:
         pytest.param("http:// and https://, www. and www.example", id="no host"),
         pytest.param("http://<host>/a http://$HOST http://{host}/", id="variables"),
         pytest.param("xhttps://example.com, mailto:ilse@example.com, file:///etc/hosts", id="other schemes"),
+        pytest.param("a // comment, a//b.c, f(//x.y) [0] //a.b", id="slashes"),
+        pytest.param("JavaScript:The(Good)Parts, and so on", id="title"),
         pytest.param("javascript: the good parts; use javascript:strict, data:, metadata:a/b,c", id="words"),
         pytest.param('{"data":1,"javascript":2} data: [1,2] data:text data:a,b', id="keys"),
     ],
