@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from guardrails.choices import ChoiceError, nearest, shortened
@@ -277,15 +278,21 @@ def _is_hidden(kind: type[BaseModel], path: Path, value: Any) -> bool:
 def _is_secret(kind: type[BaseModel], path: Path) -> bool:
     """Whether a secret, or what a setting shall not show, may stand there, or a model that has one."""
     annotation, shown = _setting_at(kind, path)
-    classes = list(classes_in(annotation))
-    for each in classes:  # grows as it is read
-        if issubclass(each, BaseModel):
-            fields = each.model_fields.values()
-            shown = shown and all(field.repr for field in fields)
-            classes += {below for field in fields for below in classes_in(field.annotation)}.difference(
-                classes
-            )
-    return not shown or any(issubclass(each, SECRETS) for each in classes)
+    fields = list(_fields_below(annotation, set()))
+    annotations = [annotation, *(field.annotation for field in fields)]
+    classes = [each for below in annotations for each in classes_in(below)]
+    return not (shown and all(field.repr for field in fields)) or any(
+        issubclass(each, SECRETS) for each in classes
+    )
+
+
+def _fields_below(annotation: Any, seen: set[type[BaseModel]]) -> Iterator[FieldInfo]:
+    """The fields of the models that may stand in a place, and of the models in these."""
+    for model in set(models_in(annotation)) - seen:
+        seen.add(model)
+        for field in model.model_fields.values():
+            yield field
+            yield from _fields_below(field.annotation, seen)
 
 
 def _setting_at(kind: type[BaseModel], loc: Path) -> tuple[Any, bool]:

@@ -29,6 +29,9 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 """How large a file of chunks may be that a case names."""
 
 _INPUTS: Final = ("text", "reasoning", "chunks", "input")
+_RUN: Final = "case"
+_NAMES: Final = frozenset({"type", "from", "runId"})
+"""Keys of a chunk whose strings name and do not say."""
 
 
 def _given(name: str) -> dict[str, JsonValue]:
@@ -177,7 +180,7 @@ def _block(surface: str, pieces: Sequence[str]) -> Iterator[Chunk]:
     deltas = ({"type": f"{surface}-delta", "payload": {"id": "1", "text": piece}} for piece in pieces)
     frame = ({"type": f"{surface}-{edge}", "payload": {"id": "1"}} for edge in ("start", "end"))
     start, end = frame
-    return (parse_chunk({"runId": "case", "from": "AGENT", **chunk}) for chunk in (start, *deltas, end))
+    return (parse_chunk({"runId": _RUN, "from": "AGENT", **chunk}) for chunk in (start, *deltas, end))
 
 
 def _parsed(chunks: Sequence[dict[str, Any]]) -> Iterator[Chunk]:
@@ -221,7 +224,8 @@ async def run_case(pipeline: Pipeline, case: Case) -> Outcome:
     if case.input is not None:
         pipeline = pipeline.input_pipeline()
     for cutting, stream in cuttings(case.stream):
-        async with pipeline.stream(stream) as guarded:
+        # A random run id would be another one each time, and might hold what must be absent.
+        async with pipeline.stream(stream, run_id=_RUN) as guarded:
             chunks = [chunk async for chunk in guarded]
         if failures := tuple(_failures(case.expect, guarded.result, chunks)):
             return Outcome(case.name, failures, cutting)
@@ -293,8 +297,7 @@ def _of_tripwire(wanted: ExpectedTripwire | None, result: Result) -> Iterator[st
     if wanted is None:
         yield f"blocked, expected no tripwire: {said.reason}"
         return
-    code = said.metadata.get("code") if isinstance(said.metadata, dict) else None
-    came = {"processor": said.processor_id, "code": code, "retry": bool(said.retry)}
+    came = {"processor": said.processor_id, "code": said.code, "retry": bool(said.retry)}
     for name, have in came.items():
         want = getattr(wanted, name)
         if want is not None and want != have:
@@ -324,7 +327,7 @@ def _arguments(chunks: Sequence[Chunk]) -> Iterable[str]:
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:
     """All that may be content in a chunk, numbers as they are written in JSON.
 
-    Its type and its own keys are words of the protocol.
+    What names it and its own keys are words of the protocol.
     """
     if isinstance(value, str):
         yield value
@@ -334,7 +337,7 @@ def _strings(value: Any, depth: int = 0) -> Iterator[str]:
         for key, below in value.items():
             if depth > 1:
                 yield key
-            if depth or key not in {"type", "from"}:
+            if depth or key not in _NAMES:
                 yield from _strings(below, depth + 1)
     elif isinstance(value, list):
         for below in value:

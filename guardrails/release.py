@@ -45,7 +45,8 @@ class StepOutlet(Outlet):
 
     Attributes:
         max_buffer: characters that may be held, in UTF-16 units; more block. Text and reasoning count their
-            text, other chunks the length of their `repr`, but each no more than a quarter of the limit.
+            text, other chunks the length of their `repr`, which is near what they take in memory, but each
+            no more than a quarter of the limit: one image shall not end a step.
     """
 
     max_buffer: int = field(kw_only=True)

@@ -35,13 +35,9 @@ class _Draft7(GenerateJsonSchema):
         """A default that JSON cannot say is left out."""
 
 
-def json_schema(registry: Registry | None = None) -> dict[str, Any]:
-    """The schema of configurations with the types that are installed and can be used.
-
-    Args:
-        registry: the types; those of this environment if None.
-    """
-    kinds = usable(registry or Registry())
+def json_schema() -> dict[str, Any]:
+    """The schema of configurations with the types that are installed and can be used."""
+    kinds = usable(Registry())
     definitions: dict[str, Any] = {}
     schema = _of_model(Document, "", definitions)
     for name, kind in kinds.items():

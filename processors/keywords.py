@@ -9,11 +9,11 @@ from pydantic import AfterValidator, Field
 
 from guardrails.files import read_file
 from guardrails.processor import AsWritten, Strategy
-from guardrails.text.pattern import Pattern
 from guardrails.text.processor import TextProcessor
 from guardrails.text.scan import Search
 from guardrails.text.terms import Terms
 from guardrails.text.view import WordView
+from processors._names import Name
 
 LONGEST: Final = 200
 """Characters that a term may have."""
@@ -111,11 +111,7 @@ class Keywords(TextProcessor):
         default="word", description="Whether terms are whole words and phrases, or stand anywhere."
     )
     case_sensitive: bool = Field(default=False, description="Whether upper and lower case differ.")
-    label: str = Field(
-        default="KEYWORD",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
-        description="Names what is found; in upper case it is the label. Letters, digits, `_`, `.`, `-`.",
-    )
+    label: Name = "KEYWORD"
 
     @classmethod
     def codes(cls) -> Mapping[str, str]:
@@ -126,9 +122,8 @@ class Keywords(TextProcessor):
         """The text as words."""
         return WordView(case=self.case_sensitive)
 
-    def searches(self, patterns: Sequence[Pattern]) -> Sequence[Search]:
+    def searches(self) -> Sequence[Search]:
         """One search for all terms."""
-        del patterns
         given = [*self.terms, *(_lines(self.file) if self.file else ())]
         if not given:
             if self.file:

@@ -10,6 +10,7 @@ from guardrails.choices import ChoiceError, listed_words, shortened
 from guardrails.processor import AsWritten, Strategy
 from guardrails.text.pattern import Pattern
 from guardrails.text.processor import USER_SECONDS, TextProcessor
+from processors._names import Name
 from processors._patterns import PRESETS
 
 Flag = Literal["ignorecase", "multiline", "dotall"]
@@ -30,10 +31,7 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
-        description="Names what is found; in upper case it is the label. Letters, digits, `_`, `.`, `-`.",
-    )
+    name: Name
     pattern: Annotated[str, AsWritten()] = Field(
         min_length=1, description="A regular expression of the `regex` module."
     )

@@ -58,6 +58,7 @@ def case(expect: Mapping[str, Any], **given: Any) -> Case:
         ({"text": ["a sec", "ret-1234", "56 b"]}, HIDDEN),
         ({"text": "clean"}, {"text": "clean", "reasoning": "", "tripwire": None, "findings": []}),
         ({"text": ""}, {"text": ""}),
+        ({"text": "a bomb"}, {"tripwire": {}, "absent": ["case", "AGENT", "text-", "payload"]}),
         ({"reasoning": "a secret-123456 b"}, {"reasoning": "a [FOUND] b", "text": ""}),
         ({"reasoning": ["a secret", "-123456 b"]}, {"reasoning": "a [FOUND] b"}),
         ({"chunks": STREAM}, HIDDEN),

@@ -429,9 +429,9 @@ def test_a_wrong_file_is_named_with_its_place(text: str | bytes, message: str) -
 )
 def test_a_bomb_is_refused_at_once(text: str) -> None:
     """Neither aliases of aliases nor deep nesting costs much time or memory."""
-    begun = time.monotonic()
+    begun = time.process_time()
     assert ": more than 100000 values" in (said := fault(text)) or ": nested deeper than 50 levels" in said
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 def test_what_cannot_be_read_is_said() -> None:
@@ -746,11 +746,11 @@ def test_a_variable_is_not_shown_where_a_path_is_one_of_several(monkeypatch: pyt
 )
 def test_messages_have_bounds(text: str) -> None:
     """However much is wrong, and however long it is, what is said of it is short, and said at once."""
-    begun = time.monotonic()
+    begun = time.process_time()
     said = entry_fault(text)
     assert len(said.splitlines()) <= 101
     assert max(map(len, said.splitlines())) < 1000
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 def test_what_is_not_told_is_counted() -> None:
@@ -770,10 +770,10 @@ def test_a_mapping_has_bounds() -> None:
     bomb: Any = ["x"]
     for _ in range(30):
         bomb = [bomb, bomb]
-    begun = time.monotonic()
+    begun = time.process_time()
     (problem,) = problems_of({"version": 1, "output_processors": bomb})
     assert problem.message == "more than 100000 values"
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 @pytest.mark.parametrize(

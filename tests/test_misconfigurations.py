@@ -308,7 +308,7 @@ ENTRIES: Final = (
     Row("hash without a key", regex("strategy: hash"), False,
         first(3, 5, ".key_env", "the strategy `hash` needs a key; name the variable that holds it")),
     Row("hash with a key that is not set", regex("strategy: hash, key_env: GUARDRAILS_UNSET"), False,
-        first(3, 69, ".key_env", "the environment variable GUARDRAILS_UNSET is not set or empty")),
+        first(3, 69, ".key_env", "the environment variable that it names is not set or empty")),
     Row("key without hash", regex("key_env: GUARDRAILS_UNSET"), False,
         first(3, 53, ".key_env", "only the strategy `hash` uses a key")),
     Row("key_env that is a number", regex("key_env: 5"), True,

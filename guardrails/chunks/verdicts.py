@@ -20,6 +20,11 @@ class TripwirePayload(Part):
     metadata: Any = None
     processor_id: Text | None = None
 
+    @property
+    def code(self) -> Any:
+        """The stable code in the metadata, `pii.credit_card`; None without one."""
+        return self.metadata.get("code") if isinstance(self.metadata, dict) else None
+
 
 class Tripwire(BaseChunk):
     """A processor blocked the content; the stream is cut off."""

@@ -19,7 +19,6 @@ from guardrails.cli.terminal import (
     faint,
     good,
     one_line,
-    problems_as_dicts,
     say,
     say_problems,
     strong,
@@ -165,7 +164,7 @@ def _strategy(processor: Processor) -> str | None:
 
 
 def _wrong_as_dict(error: ConfigError) -> dict[str, Any]:
-    return {"ok": False, "problems": problems_as_dicts(error.problems)}
+    return {"ok": False, "problems": [problem.as_dict() for problem in error.problems]}
 
 
 def _as_dict(came: Config | ConfigError) -> dict[str, Any]:

@@ -78,12 +78,7 @@ def run(  # noqa: PLR0913, PLR0917 - a command has its options
     outcome = Summary()
     try:
         pipeline = _pipeline(config, outcome, as_input=as_input)
-        with opened(file) as (descriptor, name):
-            reader, writer = Reader(descriptor, name, from_), Writer(to)
-            outcome.reader, outcome.writer = reader, writer
-            progress = Progress(descriptor)
-            with warnings_to(outcome.warn if as_json else progress.say), progress:
-                outcome.end(*anyio.run(_guard, pipeline, reader, writer, progress))
+        _run(pipeline, outcome, file, from_, to, quiet=as_json)
     except ConfigError as error:
         outcome.problems = error.problems
     except (InputError, OSError) as error:
@@ -112,6 +107,22 @@ def _pipeline(config: str, outcome: Summary, *, as_input: bool) -> Pipeline:
             [Problem(f"there are no {wanted}, so nothing would be guarded{hint}", file=loaded.file)]
         )
     return pipeline
+
+
+def _run(  # noqa: PLR0913 - what is guarded, and from where to where
+    pipeline: Pipeline, outcome: Summary, file: str, from_: Form | None, to: Form | None, *, quiet: bool
+) -> None:
+    """Guard a file and note what came of it; unless it shall be quiet, tell warnings at once.
+
+    Raises:
+        InputError: the file cannot be opened.
+    """
+    with opened(file) as (descriptor, name):
+        reader, writer = Reader(descriptor, name, from_), Writer(to)
+        outcome.reader, outcome.writer = reader, writer
+        progress = Progress(descriptor)
+        with warnings_to(outcome.warn if quiet else progress.say), progress:
+            outcome.end(*anyio.run(_guard, pipeline, reader, writer, progress))
 
 
 async def _guard(

@@ -8,7 +8,6 @@ from typing import Any
 
 from guardrails.chunks import Tripwire
 from guardrails.cli.reading import Reader
-from guardrails.cli.terminal import problems_as_dicts
 from guardrails.cli.writing import Writer
 from guardrails.problems import Problem
 from guardrails.processor import Finding
@@ -61,7 +60,7 @@ class Summary:
         return {
             "status": self.status,
             "error": self.error,
-            "problems": problems_as_dicts(self.problems),
+            "problems": [problem.as_dict() for problem in self.problems],
             "warnings": self.warnings,
             "tripwire": _as_dict(self.tripwire),
             "findings": dict(sorted(self.findings.items())),
@@ -92,8 +91,12 @@ def _as_dict(tripwire: Tripwire | None) -> dict[str, Any] | None:
     if tripwire is None:
         return None
     said = tripwire.payload
-    code = said.metadata.get("code") if isinstance(said.metadata, dict) else None
-    return {"processor": said.processor_id, "code": code, "reason": said.reason, "retry": bool(said.retry)}
+    return {
+        "processor": said.processor_id,
+        "code": said.code,
+        "reason": said.reason,
+        "retry": bool(said.retry),
+    }
 
 
 def _amount(is_text: bool, chunks: int, size: int) -> str:

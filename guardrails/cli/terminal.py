@@ -10,7 +10,7 @@ from typing import IO, Any, Final, NoReturn, TypeAlias
 
 import click
 
-from guardrails.problems import ConfigError, Problem
+from guardrails.problems import ConfigError
 
 FAILED: Final = 1
 """Exit status: a case failed."""
@@ -178,11 +178,6 @@ def _width(indent: str) -> int:
     """Columns that a line may take; beside a deep indent there must be some for the text."""
     columns = shutil.get_terminal_size().columns or 80
     return max(min(columns, _WIDEST), _NARROWEST, len(indent) + _NARROWEST // 2)
-
-
-def problems_as_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    """Problems for JSON."""
-    return [problem.as_dict() for problem in problems]
 
 
 def is_terminal(stream: Any) -> bool:

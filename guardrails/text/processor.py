@@ -89,12 +89,13 @@ class TextProcessor(Processor):
         """What to look for, the first to match at a place winning."""
         return ()
 
-    def searches(self, patterns: Sequence[Pattern]) -> Sequence[Search]:
+    def searches(self) -> Sequence[Search]:
         """What texts are searched for, prepared once; override it to look for what is no pattern.
 
         By default, one search for all patterns that are held exactly, and one for each that states its
         `max_length`.
         """
+        patterns = self.patterns()
         exact = [pattern for pattern in patterns if pattern.max_length is None]
         windows = [Window(pattern) for pattern in patterns if pattern.max_length is not None]
         return [*([Joined(exact)] if exact else []), *windows]
@@ -153,7 +154,7 @@ class TextProcessor(Processor):
     def _prepared(self) -> Self:
         """Prepare the searches and fetch the key, so that what is wrong shows before the first chunk."""
         patterns = self.patterns()
-        self._searches = tuple(self.searches(patterns))
+        self._searches = tuple(self.searches())
         if not self._searches and not self.waits:
             raise ValueError(self.without_anything)
         if any((pattern.max_length or 0) >= self.max_hold for pattern in patterns):
@@ -177,9 +178,8 @@ class TextProcessor(Processor):
             raise ValueError("key_env: the strategy `hash` needs a key; name the variable that holds it")
         key = os.environ.get(self.key_env, "")
         if not key:
-            raise ValueError(
-                f"key_env: the environment variable {shortened(self.key_env)} is not set or empty"
-            )
+            # Not which one: the key itself may have been written here.
+            raise ValueError("key_env: the environment variable that it names is not set or empty")
         return key.encode("utf-8", "surrogateescape")
 
 

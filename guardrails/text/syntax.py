@@ -10,6 +10,7 @@ before a test, so they become greedy.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Final, NoReturn
 
@@ -85,8 +86,9 @@ class _Part:
     test: bool = False
 
 
+@lru_cache(maxsize=1024)
 def exact_form(pattern: str, flags: str = "") -> ExactForm:
-    """Read a pattern.
+    """Read a pattern; it is asked for when the pattern is made and again when it is joined with others.
 
     Args:
         pattern: a regular expression of the `regex` module that compiles.

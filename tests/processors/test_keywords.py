@@ -429,7 +429,7 @@ def test_nothing_is_held_that_is_no_beginning(
 ) -> None:
     """At any time, what is settled and found is what no future can change, and nothing less."""
     _, text, processor, reference = case
-    (search,) = processor.searches(())
+    (search,) = processor.searches()
     view, spans = processor.view(), list[Span]()
     scan = search.scan(None, view.whole)
     found: list[tuple[int, int]] = []
@@ -456,7 +456,7 @@ def pieces(text: str, sizes: Sequence[int]) -> Iterator[tuple[int, str]]:
 def test_a_text_that_always_might_be_one_is_held_no_longer_than_one(text: str, term: str) -> None:
     """Of a text that goes on beginning a term, no more is held than the term is long."""
     processor = keywords(term, match="substring")
-    (search,) = processor.searches(())
+    (search,) = processor.searches()
     scan, spans = search.scan(None, int), list[Span]()
     for taken, piece in pieces(text, [4]):
         scan.feed(piece, spans)

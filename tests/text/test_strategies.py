@@ -223,8 +223,14 @@ def test_a_surface_that_is_not_named_passes() -> None:
     ("settings", "message"),
     [
         ({"strategy": "hash"}, "key_env.*needs a key"),
-        ({"strategy": "hash", "key_env": "TEST_UNSET"}, "TEST_UNSET is not set or empty"),
-        ({"strategy": "hash", "key_env": "TEST_EMPTY"}, "TEST_EMPTY is not set or empty"),
+        (
+            {"strategy": "hash", "key_env": "TEST_UNSET"},
+            "the environment variable that it names is not set or empty",
+        ),
+        (
+            {"strategy": "hash", "key_env": "TEST_EMPTY"},
+            "the environment variable that it names is not set or empty",
+        ),
         ({"strategy": "redact", "key_env": "TEST_KEY"}, "only the strategy `hash` uses a key"),
         ({"strategy": "redact", "retry": True}, "retry.*block"),
         ({"surfaces": ("tool_args",)}, "'tool_args' is not guarded yet; choose from text, reasoning"),
