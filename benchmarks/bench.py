@@ -23,6 +23,7 @@ from processors.regex import Regex, Rule
 
 ROUNDS = 7
 DELTAS = 20_000
+TRAP = 250_000
 
 
 def rules(patterns: Iterable[tuple[str, str]]) -> Regex:
@@ -156,14 +157,14 @@ def idle() -> None:
 
 
 def traps() -> None:
-    """A megabyte of what a naive search is slow on."""
+    """A quarter of a megabyte of what a naive search is slow on."""
     four = rules(texts.FOUR_PATTERNS.items())
     some, every = Regex(presets=texts.PRESETS[0]), Regex(presets=texts.PRESETS[-1])
     for name, unit in texts.TRAPS.items():
-        text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
+        text = (unit * (TRAP // len(unit) + 1))[:TRAP]
         costs = [cost([processor], deltas(texts.pieces(text, 4))) for processor in (four, some, every)]
         figures = "four rules {:.1f}, private-data {:.1f}, all presets {:.1f} µs a delta".format(*costs)
-        row(f"a megabyte of {name}", figures)
+        row(f"{TRAP:,d} characters of {name}", figures)
 
 
 def growth() -> None:
