@@ -245,7 +245,9 @@ def _sentence(error: ErrorDetails, *, secret: bool) -> str:
 
 
 def _found(value: Any, *, secret: bool) -> str:
-    return "what stands here" if secret and not isinstance(value, dict | list) else _shown(value)
+    if secret and isinstance(value, str | bytes):
+        return "what stands here"
+    return "a number" if secret and type(value) in (int, float) else _shown(value)
 
 
 def _shown(value: Any) -> str:

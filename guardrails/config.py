@@ -14,7 +14,7 @@ from guardrails._settings import Settings
 from guardrails._yaml import Node, Place, YamlError, node_of, read_yaml
 from guardrails.cases import Case, ExpectedFinding, ExpectedTripwire
 from guardrails.choices import ChoiceError, nearest, shortened
-from guardrails.document import INPUT, OUTPUT, Document, Limits, Versioned
+from guardrails.document import INPUT, OUTPUT, VERSION, Document, Limits, Versioned, is_meant
 from guardrails.pipeline import Pipeline
 from guardrails.problems import LONGEST_MESSAGE, MOST_TOLD, ConfigError, Path, Problem, written
 from guardrails.processor import Processor
@@ -149,6 +149,9 @@ class _Loader:
         limits = document.limits if document is not None else _limits(root)
         bounds: dict[str, int] = limits.model_dump(include=_BOUNDS, exclude_unset=True)
         lists = {key: self._processors(root, key, bounds) for key in (INPUT, OUTPUT)}
+        for key in root.value.keys() - lists.keys():
+            if nearest(key, (INPUT, OUTPUT)):  # the key is misspelt, and what stands there is looked at
+                self._processors(root, key, bounds)
         if document is not None:
             self._check_cases(document.tests, root)
         if document is None or self._problems:
@@ -204,11 +207,14 @@ class _Loader:
     def _document(self, root: Node) -> Document | None:
         """All but the processors. A file of another version may be meant quite differently."""
         data = {key: node.plain() for key, node in root.value.items() if key not in {INPUT, OUTPUT}}
-        if "version" in data and self._model(Versioned, root, (), {"version": data["version"]}) is None:
-            self._raise()
+        version = {"version": data.pop("version")} if "version" in data else {}
+        if version and self._model(Versioned, root, (), version) is None:
+            if not is_meant(version["version"]):
+                self._raise()
+            version = {"version": VERSION}
         if not any(key in {INPUT, OUTPUT} or nearest(key, (INPUT, OUTPUT)) for key in root.value):
             self._note(root.place, (), f"give {OUTPUT}, {INPUT} or both")
-        return self._model(Document, root, (), data)
+        return self._model(Document, root, (), {**version, **data})
 
     def _processors(self, root: Node, key: str, bounds: Mapping[str, int]) -> list[Processor]:
         """The processors of a list, in order, as far as they can be built."""

@@ -20,7 +20,14 @@ OUTPUT: Final = "output_processors"
 _TEXTS: Final = TextProcessor.model_fields
 
 
+def is_meant(version: object) -> bool:
+    """Whether this version is meant, in whatever form it is written."""
+    return str(version) in (str(VERSION), f"{VERSION}.0") and not isinstance(version, bool)
+
+
 def _the_version(version: Any) -> Any:
+    if is_meant(version) and type(version) is not int:
+        raise ValueError(f"must be the number {VERSION}, written without quotes or a point")
     if type(version) is not int or version != VERSION:
         raise ValueError(f"must be {VERSION}, the only version of the format")
     return version

@@ -84,6 +84,10 @@ class Refusal:
     metadata: Any
 
 
+class MisuseError(TypeError):
+    """A processor broke its side of an interface. The message holds no content, so that it can be told."""
+
+
 FAILED: Final = "processor.failed"
 """The code of a tripwire whose processor raised, ran past its limit or could not begin."""
 
@@ -91,13 +95,15 @@ FAILED: Final = "processor.failed"
 def failure(processor_id: str, error: Exception, **where: str) -> Refusal:
     """The refusal for a processor that raised or ran past its limit.
 
-    It names the error's class alone, and the log the place in the code: messages may repeat content.
+    It names the error's class alone, and the log the place in the code: messages may repeat content, and
+    only our own are told.
     """
     late = isinstance(error, TimeoutError)
     name = type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    logger.warning("%s failed (%s%s)", processor_id, name, place)
+    why = f": {error}" if isinstance(error, MisuseError) else ""
+    logger.warning("%s failed (%s%s)%s", processor_id, name, place, why)
     return Refusal(
         processor_id,
         f"{processor_id} ran past its time limit." if late else f"{processor_id} failed ({name}).",
@@ -275,7 +281,7 @@ class Processor(BaseModel):
     there. The values of secrets and of settings declared with `Field(repr=False)` are not shown in messages.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     type_name: ClassVar[str] = "processor"
 

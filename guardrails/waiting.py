@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 import anyio
 
 from guardrails.chunks import Chunk
-from guardrails.processor import Ask, Check, Run
+from guardrails.processor import Ask, Check, MisuseError, Run
 from guardrails.source import CLOSE_SECONDS, Source
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ class WaitingInlet:
         with anyio.CancelScope() as scope:
             record.scopes.add(scope)
             try:
-                check.answer(await limited(ask(*args), run.timeout))
+                check.answer(await limited(_awaitable(ask, args), run.timeout))
             except Exception as error:  # noqa: BLE001 - what it raises is its answer; the step decides
                 check.answer(None, error)
             except anyio.get_cancelled_exc_class():
@@ -198,6 +198,13 @@ class WaitingInlet:
             return await ask()
         finally:
             self._pulling = False
+
+
+def _awaitable(ask: Ask[T], args: tuple[Any, ...]) -> Awaitable[T]:
+    asked: object = ask(*args)
+    if not isinstance(asked, Awaitable):
+        raise MisuseError(f"`{getattr(ask, '__name__', ask)}` must be `async def`")
+    return asked
 
 
 async def limited(awaitable: Awaitable[T], seconds: float | None) -> T:

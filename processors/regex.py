@@ -29,7 +29,7 @@ class Rule(BaseModel):
         ValueError: the pattern does not compile, or cannot be held back exactly and has no `max_length`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     name: Name
     pattern: Annotated[str, AsWritten()] = Field(

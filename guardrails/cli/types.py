@@ -75,7 +75,8 @@ def show(type_: str, as_json: bool) -> None:
         kind = registry.find(type_)
     except UnusableTypeError as error:
         if not as_json:
-            fail(str(error))
+            at = presets().get(type_)
+            fail(f"{type_!r} is a preset and no type of processor; read it in {at}" if at else str(error))
         write_json(_as_dict(type_, registry))
         sys.exit(WRONG)
     if as_json:

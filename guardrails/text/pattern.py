@@ -62,6 +62,6 @@ class Pattern:
             raise ValueError(f"the pattern for {label} is nested too deeply") from None
         except NotExactError as error:
             advice = (
-                "" if self.max_length else "; state max_length, the most it looks at, or write it without"
+                "" if self.max_length else "; state max_length, the most it looks at, or write it otherwise"
             )
             raise ValueError(f"the pattern for {label} cannot be held exactly: {error}{advice}") from None

@@ -16,6 +16,9 @@ from guardrails.text.scan import Joined, Search, Window
 from guardrails.text.step import MOST_TEXTS, TextStep
 from guardrails.text.view import RawView, View
 
+LEAST_KEY: Final = 16
+"""Bytes that the key of `hash` must have at least: with fewer, all keys can be tried (128 bits)."""
+
 USER_SECONDS: Final = 1.0
 """Time limit of one search with patterns that nobody has measured."""
 
@@ -180,7 +183,11 @@ class TextProcessor(Processor):
         if not key:
             # Not which one: the key itself may have been written here.
             raise ValueError("key_env: the environment variable that it names is not set or empty")
-        return key.encode("utf-8", "surrogateescape")
+        secret = key.encode("utf-8", "surrogateescape")
+        if len(secret) < LEAST_KEY:
+            short = f"the key has fewer than {LEAST_KEY} bytes, so that others could find it by trying"
+            raise ValueError(f"key_env: {short}")
+        return secret
 
 
 class Parallel(Processor):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from guardrails.processor import Check
+from guardrails.processor import Check, MisuseError
 from guardrails.text.edits import Found
 from guardrails.text.member import Member, Place
 from guardrails.text.scan import Scan, Span
@@ -193,9 +193,9 @@ class DetectReader:
         self._batches.append(_Batch(self.member.run.start(self._detect, segments), segments, starts))
 
     def _answers(self, batch: _Batch) -> list[Found]:
-        answers = batch.check.value
-        if len(answers) != len(batch.segments):
-            raise ValueError("a detector must answer once for each segment")
+        answers: object = batch.check.value
+        if not isinstance(answers, Sequence) or len(answers) != len(batch.segments):
+            raise MisuseError("`detect` must give a list with one answer for each segment")
         return [
             self.member.found(
                 detection, self._place, self._view.span(start + detection.start, start + detection.end)
@@ -209,4 +209,4 @@ class DetectReader:
 def _within(detection: Detection, segment: Segment) -> bool:
     if 0 <= detection.start < detection.end <= len(segment.text):
         return True
-    raise ValueError("a detection must lie within its segment")
+    raise MisuseError("`detect` gave a detection that is empty or not within its segment")

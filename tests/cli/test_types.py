@@ -74,6 +74,13 @@ def test_show_for_machines() -> None:
         jsonschema.validate({"type": "slow_words", "words": "bad"}, told["schema"])
 
 
+def test_show_a_preset() -> None:
+    """A preset is no type; where it can be read is said."""
+    done = call("show", "strict")
+    assert done.returncode == 2
+    assert "'strict' is a preset and no type of processor; read it in " in done.stderr.decode()
+
+
 def test_show_an_unknown_type() -> None:
     """It is told with those there are, and the code is 2; with --json as JSON on standard output alone."""
     done = call("show", "regexp")

@@ -1,7 +1,7 @@
 """What is bounded: holds, queues, searches; and what a bound may not change."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import anyio
 import pytest
 import regex
 
-from guardrails import Parallel, Pipeline, Processor
+from guardrails import Detection, Parallel, Pipeline, Processor, Segment, TextProcessor
 from guardrails.testing import Outcome, Patterns, SlowWords, cuts
 from processors.regex import Regex, Rule
 from tests.text.streams import (
@@ -290,6 +290,45 @@ def test_a_search_that_runs_on_passes_if_so_wished(caplog: pytest.LogCaptureFixt
     assert came.result.text == TRAP
     assert "slow failed (TimeoutError)" in caplog.text
     assert "aaa" not in caplog.text
+
+
+class TooFar(TextProcessor):
+    """Finds more than there is."""
+
+    async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+        return [[Detection(0, len(one.text) + 1, "X", "x.x")] for one in segments]
+
+
+class Nothing(TextProcessor):
+    """Gives no answer."""
+
+    async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+        return None if segments else []  # type: ignore[return-value]  # as somebody may write it
+
+
+class NotAsync(TextProcessor):
+    """Answers at once."""
+
+    def detect(self, segments: Sequence[Segment]) -> Any:
+        return [[] for _ in segments]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (TooFar, "`detect` gave a detection that is empty or not within its segment"),
+        (Nothing, "`detect` must give a list with one answer for each segment"),
+        (NotAsync, "`detect` must be `async def`"),
+    ],
+)
+def test_a_wrong_detector_is_told_what_is_wrong(
+    kind: type[TextProcessor], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It blocks, as anything that fails does; the log says what its author has to mend."""
+    came = guard(["some words"], kind())
+    assert cause(came.result) == "error"
+    assert why in caplog.text
+    assert "some" not in caplog.text
 
 
 def test_what_was_found_before_a_search_ran_on_stays_found() -> None:

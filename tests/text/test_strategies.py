@@ -43,7 +43,7 @@ from tests.text.streams import (
 CARD: Final = "1234 5678"
 DIGITS: Final = r"\d{4} \d{4}"
 TEXT: Final = f"my card {CARD} is new"
-KEY: Final = "an invented key"
+KEY: Final = "an invented key of 24 b"
 
 
 class Spans(TextProcessor):
@@ -231,6 +231,7 @@ def test_a_surface_that_is_not_named_passes() -> None:
             {"strategy": "hash", "key_env": "TEST_EMPTY"},
             "the environment variable that it names is not set or empty",
         ),
+        ({"strategy": "hash", "key_env": "TEST_SHORT"}, "fewer than 16 bytes"),
         ({"strategy": "redact", "key_env": "TEST_KEY"}, "only the strategy `hash` uses a key"),
         ({"strategy": "redact", "retry": True}, "retry.*block"),
         ({"surfaces": ("tool_args",)}, "'tool_args' is not guarded yet; choose from text, reasoning"),
@@ -249,6 +250,7 @@ def test_settings_that_nothing_serves_are_errors(
     """A setting that cannot work is an error that names it, before the first chunk."""
     monkeypatch.setenv("TEST_KEY", KEY)
     monkeypatch.setenv("TEST_EMPTY", "")
+    monkeypatch.setenv("TEST_SHORT", "only fifteen by")
     monkeypatch.delenv("TEST_UNSET", raising=False)
     with pytest.raises(ValueError, match=message):
         Patterns(find="x", **settings)
