@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 from guardrails.chunks import Chunk, Finish, Start, StepFinish, with_text
 from guardrails.processor import Block, Item, Refusal, Report
 from guardrails.stream import Outlet
-from guardrails.surfaces import DELTAS, Delta, joinable, plain, whole_characters
+from guardrails.surfaces import DELTAS, Delta, joinable, plain, size_of, whole_characters
 
 Release: TypeAlias = Literal["stream", "step"]
 """When chunks leave: each as soon as it is decided, or all chunks of a step when the step has ended."""
@@ -71,10 +71,10 @@ class StepOutlet(Outlet):
                 self._let_out(item)  # type: ignore[arg-type]  # the loop lets no other signal through
             elif kind is Start and not self._held:
                 self._let_out(item)  # type: ignore[arg-type]
-            elif kind in DELTAS and plain(item):  # type: ignore[arg-type]
+            elif kind in DELTAS and plain(item):
                 self._hold_text(item)  # type: ignore[arg-type]
             else:
-                self._hold(item, min(len(repr(item)), self.max_buffer // 4))  # type: ignore[arg-type]
+                self._hold(item, size_of(item, self.max_buffer // 4))  # type: ignore[arg-type]
 
     def flush(self) -> bool:
         """Let out what is held; tells whether there was anything."""

@@ -1,26 +1,172 @@
-"""Where content is in each chunk type."""
+"""Where content is in each chunk type: on which surface it stands, and which keys only name."""
 
 import re
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-from guardrails.chunks import ReasoningDelta, ReasoningEnd, TextDelta, TextEnd
+from guardrails.chunks import (
+    CHUNK_CLASSES,
+    BackgroundTaskOutput,
+    Data,
+    Finish,
+    ReasoningDelta,
+    ReasoningEnd,
+    StepFinish,
+    StepOutput,
+    StepStart,
+    TextDelta,
+    TextEnd,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallInputStreamingEnd,
+    ToolCallInputStreamingStart,
+    ToolOutput,
+    UnknownChunk,
+)
 
 Surface: TypeAlias = Literal[
     "text", "reasoning", "tool_args", "tool_results", "object", "data", "sources", "other"
 ]
 """The kinds of place where content stands in a stream."""
 
-SERVED: Final[tuple[Surface, ...]] = ("text", "reasoning")
-"""The surfaces that are guarded so far; naming another one is a configuration error."""
+SURFACES: Final[tuple[Surface, ...]] = get_args(Surface)
+"""All surfaces: what `surfaces` may name."""
 
 Delta: TypeAlias = TextDelta | ReasoningDelta
 Closing: TypeAlias = TextEnd | ReasoningEnd
+CallPart: TypeAlias = ToolCallInputStreamingStart | ToolCallDelta | ToolCallInputStreamingEnd | ToolCall
 
 DELTAS: Final[dict[type, Surface]] = {TextDelta: "text", ReasoningDelta: "reasoning"}
 """Chunk types that carry a piece of a growing text, with the surface it stands on."""
 
 CLOSINGS: Final[dict[type, Surface]] = {TextEnd: "text", ReasoningEnd: "reasoning"}
 """Chunk types after which the text with their id does not grow any more."""
+
+CALL_PARTS: Final[frozenset[type]] = frozenset(get_args(CallPart))
+"""Chunk types that a tool call consists of."""
+
+COPIES: Final[frozenset[type]] = frozenset({StepStart, StepFinish, Finish})
+"""Chunk types that repeat what was said elsewhere: what is found in them is hidden and nothing else."""
+
+CARRIERS: Final[Mapping[type, tuple[tuple[str, ...], ...]]] = {
+    ToolOutput: (("payload", "output"),),
+    StepOutput: (("payload", "output"),),
+    BackgroundTaskOutput: (("payload", "payload"),),
+    Data: (("data",),),
+    UnknownChunk: (("payload", "output"), ("payload",)),  # `workflow-step-output`, `…-execution-event-…`
+}
+"""Chunk types in which another chunk may stand, and where it does."""
+
+_SURFACES: Final[Mapping[str, Surface]] = {
+    "text-": "text",
+    "reasoning-": "reasoning",
+    "redacted-reasoning": "reasoning",
+    "tool-call-suspended": "tool_results",
+    "tool-call": "tool_args",
+    "tool-": "tool_results",
+    "step-output": "tool_results",
+    "background-task-": "tool_results",
+    "workflow-step-output": "tool_results",
+    "object": "object",
+    "data-": "data",
+    "custom": "data",
+    "source": "sources",
+    "file": "sources",
+    "reasoning-file": "sources",
+}
+"""Where the content of a type stands, by the longest beginning of its name; all else is `other`."""
+
+_BY_LENGTH: Final = sorted(_SURFACES, key=len, reverse=True)
+
+KEY_SURFACES: Final[Mapping[str, Surface]] = {
+    "args": "tool_args",
+    "input": "tool_args",
+    "rawInput": "tool_args",
+    "result": "tool_results",
+}
+"""Keys of the protocol under which there is content of another surface than its chunk's."""
+
+DATA_KEYS: Final = frozenset(
+    {"args", "input", "rawInput", "result", "error", "object", "data", "value"}
+    | {"suspendPayload", "suspendData", "inputData", "resumeData", "modelOutput"}
+)
+"""Keys of the protocol under which there is somebody else's value: whatever its keys are, it is content."""
+
+_FRAMES: Final = frozenset({"step-start", "step-finish", "finish"})
+"""Types whose `output` is a part of the protocol; anywhere else it is what a tool or a step gave."""
+
+NAMES: Final = frozenset(
+    {"type", "from", "id", "toolName", "role", "status", "mimeType", "mediaType", "sourceType"}
+)
+"""Keys whose value names and says nothing, besides those with these endings, and times."""
+
+_NAME_ENDINGS: Final = ("Id", "Ids")
+_TIME_KEYS: Final = frozenset({"timestamp", "eventTimestamp", "duration", "elapsedMs", "created"})
+_TIME_ENDING: Final = "At"
+_NAMES_WITHIN: Final[Mapping[str, frozenset[str]]] = {
+    "stepResult": frozenset({"reason"}),
+    "goal": frozenset({"iteration", "maxRuns"}),
+    "is-task-complete": frozenset({"iteration"}),
+    "results": frozenset({"score"}),
+    "background-task-progress": frozenset({"runningCount"}),
+    "tool-call": frozenset({"title"}),
+    "tool-call-input-streaming-start": frozenset({"title"}),
+}
+_USAGE: Final = frozenset({"usage", "totalUsage"})
+
+CLOSED_TYPES: Final = frozenset(
+    name
+    for kind in CHUNK_CLASSES
+    if kind is not UnknownChunk
+    for name in get_args(kind.model_fields["type"].annotation)  # type: ignore[attr-defined]  # chunk models
+) - {"raw", "custom", "error", "response-metadata", "start", "abort", "watch"}
+"""Types whose keys the protocol settles, so that only those that are no plain word can be content."""
+
+
+def surface_of(type_name: str) -> Surface:
+    """The surface on which the content of a type of chunk stands."""
+    return next((_SURFACES[start] for start in _BY_LENGTH if type_name.startswith(start)), "other")
+
+
+def surface_under(key: str, under: str, around: Surface) -> Surface:
+    """The surface of what stands under a key of the protocol.
+
+    Args:
+        key: the key.
+        under: the key under which its object stands; for a payload, the type of the chunk.
+        around: the surface of that object.
+    """
+    if key == "output" and under == "tool-call":
+        return "tool_results"
+    return KEY_SURFACES.get(key, around)
+
+
+def is_data(key: str, under: str) -> bool:
+    """Whether what stands under a key of the protocol is somebody else's value."""
+    return key in DATA_KEYS or (key == "output" and under not in _FRAMES)
+
+
+def is_time(key: str) -> bool:
+    """Whether what stands under a key is a time or a length of time."""
+    return key in _TIME_KEYS or key.endswith(_TIME_ENDING)
+
+
+def names(key: str, value: object, under: str) -> bool:
+    """Whether what stands under a key of the protocol names something and does not say it.
+
+    Args:
+        key: the key.
+        value: what stands there; only a leaf, or a list of leaves, names.
+        under: the key under which its object stands; for a payload, the type of the chunk.
+    """
+    if isinstance(value, dict):
+        return False
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        return False
+    if isinstance(value, int | float) and under in _USAGE:
+        return True
+    naming = key in NAMES or key.endswith(_NAME_ENDINGS) or is_time(key)
+    return naming or key in _NAMES_WITHIN.get(under, ())
 
 
 def joinable(first: object, second: object) -> bool:
@@ -43,15 +189,28 @@ def _continues(first: Delta, second: Delta) -> bool:
     )
 
 
-def plain(delta: Delta) -> bool:
-    """Whether a delta carries nothing beside its text."""
-    payload = delta.payload
+def plain(chunk: Any) -> bool:
+    """Whether a chunk with a payload carries nothing beside the protocol's own keys."""
+    payload = chunk.payload
     return (
         payload.provider_metadata is None
-        and delta.metadata is None
+        and chunk.metadata is None
         and not payload.__pydantic_extra__
-        and not delta.__pydantic_extra__
+        and not chunk.__pydantic_extra__
     )
+
+
+def size_of(item: object, most: int) -> int:
+    """Characters that an item counts as while it waits: those of its `repr`, near what it takes in memory.
+
+    Args:
+        item: a chunk, or a signal.
+        most: what none exceeds.
+    """
+    try:
+        return min(len(repr(item)), most)
+    except ValueError:  # a number in it has more digits than Python writes
+        return most
 
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

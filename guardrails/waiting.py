@@ -187,6 +187,7 @@ class WaitingInlet:
                 self._wanted = anyio.Event()
                 if not self._stopping:
                     self._chunk = await self._pull(self._source.next)
+                    self._wanted = anyio.Event()  # one chunk is wanted at a time, however often it was said
                     self._news.set()
         finally:
             await self._source.close()
@@ -211,8 +212,10 @@ async def limited(awaitable: Awaitable[T], seconds: float | None) -> T:
     """Await something for so many seconds at most; None for no limit.
 
     Raises:
-        TimeoutError: it took longer.
+        TimeoutError: it took longer, whether it let itself be cancelled or answered all the same.
     """
-    with anyio.move_on_after(seconds):
-        return await awaitable
+    with anyio.move_on_after(seconds) as scope:
+        answer = await awaitable
+        if anyio.current_time() < scope.deadline:
+            return answer
     raise TimeoutError

@@ -24,6 +24,7 @@ LAYERS: Final = (
     "chunks",
     "processor",
     "surfaces",
+    "content",
     "text",
     "source",
     "ending",
@@ -48,7 +49,7 @@ LAYERS: Final = (
 
 ASIDE: Final = {
     "adapters": {"lines", "chunks", "source", "pipeline", "config"},
-    "testing": {"chunks", "processor", "surfaces", "text", "stream", "release", "pipeline"},
+    "testing": {"chunks", "processor", "surfaces", "content", "text", "stream", "release", "pipeline"},
     "processors": {"choices", "files", "chunks", "processor", "surfaces", "text"},
 }
 """Parts beside the layers, which no layer may import, with the layers that they may import."""

@@ -3,6 +3,7 @@
 import base64
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from guardrails.chunks._base import Part, json_names
@@ -122,12 +123,18 @@ def _fault_of(item: object, depth: int) -> str | None:
     return f"a JSON value is required, got {kind_of(item)}"
 
 
-def fresh(value: Any, depth: int = 1) -> Any:
+def as_base64(value: bytes) -> str:
+    """Bytes as JSON has them."""
+    return base64.b64encode(value).decode("ascii")
+
+
+def fresh(value: Any, depth: int = 1, of_bytes: Callable[[bytes], Any] = as_base64) -> Any:
     """A copy of a value as JSON has it: models are objects, bytes base64, and no container is shared.
 
     Args:
         value: The value.
         depth: How many containers it stands in, itself included.
+        of_bytes: What stands for bytes.
 
     Raises:
         ChunkError: The value is nested too deep.
@@ -136,24 +143,25 @@ def fresh(value: Any, depth: int = 1) -> Any:
     if kind is str:
         return value
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
+        return of_bytes(value)
     if not isinstance(value, dict | list | tuple | Part):
         return value
     if depth > MAX_DEPTH:
         raise ChunkError(_TOO_DEEP)
     if isinstance(value, Part):
-        return fresh_part(value, depth)
+        return fresh_part(value, depth, of_bytes)
     if isinstance(value, dict):
-        return {key: fresh(item, depth + 1) for key, item in value.items()}
-    return [fresh(item, depth + 1) for item in value]
+        return {key: fresh(item, depth + 1, of_bytes) for key, item in value.items()}
+    return [fresh(item, depth + 1, of_bytes) for item in value]
 
 
-def fresh_part(part: Part, depth: int) -> dict[str, Any]:
+def fresh_part(part: Part, depth: int, of_bytes: Callable[[bytes], Any] = as_base64) -> dict[str, Any]:
     """The JSON object of a model: what was given, under the protocol's names, and the unknown keys.
 
     Args:
         part: The model.
         depth: How many containers it stands in, itself included.
+        of_bytes: What stands for bytes.
 
     Raises:
         ChunkError: A value is nested too deep.
@@ -161,12 +169,12 @@ def fresh_part(part: Part, depth: int) -> dict[str, Any]:
     names = json_names(type(part))
     given = part.__pydantic_fields_set__
     written = {
-        names[name]: fresh(value, depth + 1)
+        names[name]: fresh(value, depth + 1, of_bytes)
         for name, value in part.__dict__.items()
         if name in given or name == "type"  # a type that was left to its default is as good as given
     }
     for key, value in (part.__pydantic_extra__ or {}).items():
-        written[key] = fresh(value, depth + 1)
+        written[key] = fresh(value, depth + 1, of_bytes)
     return written
 
 

@@ -142,7 +142,7 @@ def _restore(model: Any, value: Any) -> Any:
     return model
 
 
-def dump_chunk(chunk: Chunk) -> dict[str, Any]:
+def dump_chunk(chunk: Chunk, *, keep_bytes: bool = False) -> dict[str, Any]:
     """The JSON object of a chunk.
 
     It holds what was given: an absent field is absent, null is null. Its containers are fresh, so it can be
@@ -150,6 +150,7 @@ def dump_chunk(chunk: Chunk) -> dict[str, Any]:
 
     Args:
         chunk: Any chunk.
+        keep_bytes: Whether bytes stay bytes, for those who look at them.
 
     Returns:
         An object equal to the one that the chunk was parsed from.
@@ -158,7 +159,7 @@ def dump_chunk(chunk: Chunk) -> dict[str, Any]:
         ChunkError: A value is nested deeper than 200 levels.
     """
     try:
-        return fresh_part(chunk, 1)
+        return fresh_part(chunk, 1, bytes) if keep_bytes else fresh_part(chunk, 1)
     except ChunkError as error:
         fault = str(error)
     except RecursionError:

@@ -5,12 +5,23 @@ All look for `secret-` with six digits in text deltas. `BROKEN` names the proper
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
-from guardrails.chunks import StepFinish, TextDelta, TextEnd, with_text
+from guardrails.chunks import (
+    StepFinish,
+    TextDelta,
+    TextEnd,
+    ToolCall,
+    ToolCallDelta,
+    dump_json,
+    parse_chunk,
+    with_text,
+)
 from guardrails.processor import END, WAKE, Block, Finding, Item, Processor, Report, Run, Step
-from guardrails.surfaces import whole_characters
+from guardrails.surfaces import COPIES, SURFACES, Surface, whole_characters
+from guardrails.text.pattern import Pattern
+from guardrails.text.processor import TextProcessor
 
 SECRET: Final = re.compile(r"secret-\d{6}")
 FRAGMENTS: Final = ("secret-123456", "secret-12345", "secret-", "123456", "plain words ")
@@ -292,6 +303,63 @@ class RefusesAtOnce(Processor):
         return step
 
 
+class OnlyText(TextProcessor):
+    """Looks at text alone, though what it finds may stand anywhere."""
+
+    surfaces: tuple[Surface, ...] = ("text",)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """The secret."""
+        return [Pattern("SECRET", SECRET.pattern, "test.secret")]
+
+
+class ForwardsCopies(OnlyText):
+    """Looks everywhere but in copies of what was said."""
+
+    surfaces: tuple[Surface, ...] = SURFACES
+
+    def open(self, run: Run) -> Step:
+        """Let them pass."""
+        careful = super().open(run)
+
+        def step(item: Item) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+            return [item] if type(item) in COPIES else careful(item)
+
+        return step
+
+
+class RefusesCopies(ForwardsCopies):
+    """Refuses for what only repeats what was said."""
+
+    def open(self, run: Run) -> Step:
+        """Look at them as at anything else."""
+        careful = TextProcessor.open(self, run)
+
+        def step(item: Item) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+            if type(item) in COPIES and SECRET.search(repr(item)):
+                run.block("it says something")
+            return careful(item)
+
+        return step
+
+
+class ArgumentsAsText(OnlyText):
+    """Looks at the JSON text of arguments as it comes, in which an escape may hide what is said."""
+
+    surfaces: tuple[Surface, ...] = SURFACES
+
+    def open(self, run: Run) -> Step:
+        """Look at each piece."""
+        careful = super().open(run)
+
+        def step(item: Item) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+            if isinstance(item, ToolCallDelta | ToolCall):
+                return [parse_chunk(SECRET.sub("[SECRET]", dump_json(item)))]
+            return careful(item)
+
+        return step
+
+
 BROKEN: Final[Mapping[type[Processor], str]] = {
     EachDeltaAlone: "cutting_does_not_matter",
     FixedWindow: "nothing_leaves_undecided",
@@ -310,5 +378,9 @@ BROKEN: Final[Mapping[type[Processor], str]] = {
     TouchesCleanText: "clean_text_passes",
     OffsetsInTheDelta: "cutting_does_not_matter",
     RefusesAtOnce: "cutting_does_not_matter",
+    OnlyText: "every_surface_is_looked_at",
+    ForwardsCopies: "copies_are_hidden",
+    RefusesCopies: "copies_are_hidden",
+    ArgumentsAsText: "every_surface_is_looked_at",
 }
 """Each broken processor with the property of the contract that catches it."""

@@ -13,23 +13,27 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from guardrails.chunks import Chunk, TextDelta, dump_chunk, parse_chunk
+from guardrails.chunks import Chunk, TextDelta, dump_chunk, dump_json, parse_chunk
 from guardrails.pipeline import Pipeline
 from guardrails.processor import FAILED, Finding, Processor
 from guardrails.release import Release
 from guardrails.stream import Result
-from guardrails.surfaces import whole_characters
+from guardrails.surfaces import SURFACES, Surface, whole_characters
 from guardrails.testing.scripts import (
+    CALLS,
     LANES,
+    NESTED,
     NEUTRAL,
     Dropped,
     Lane,
     Passage,
     Tape,
     Transcript,
+    carriers,
     chunks_of,
     closings_after,
     cuttings,
+    lane_of,
     passages,
     transcript,
     uncut,
@@ -54,6 +58,7 @@ class Subject:
         most_held: characters of plain prose that may be held while more is read; a processor that decides
             by the sentence holds one.
         release: when what they accept leaves, see `Pipeline`.
+        surfaces: where they look; less than everywhere for a processor that knows only some chunks.
     """
 
     make: Callable[[], Sequence[Processor]]
@@ -61,6 +66,7 @@ class Subject:
     finds: Sequence[str] = ()
     most_held: int = 64
     release: Release = "stream"
+    surfaces: Sequence[Surface] = SURFACES
 
     def pipeline(self) -> Pipeline:
         """A pipeline of new processors."""
@@ -130,6 +136,41 @@ async def what_is_looked_for_is_found(subject: Subject, data: st.DataObject) -> 
             assert text not in came.result.text, "a text of `Subject.finds` left as it came"
 
 
+async def every_surface_is_looked_at(subject: Subject, data: st.DataObject) -> None:
+    """Rule 7: what is found in a text is found wherever it stands, also where a chunk carries another one."""
+    if not subject.finds:
+        return
+    text = data.draw(st.sampled_from(subject.finds))
+    said = f"so {text} it is"
+    bodies = carriers(said)
+    parts: list[Passage] = [bodies[surface] for surface in subject.surfaces if surface in bodies]
+    if "tool_args" in subject.surfaces:
+        parts += [(CALLS[0], said), (NESTED, said)]
+    part = data.draw(st.sampled_from(parts or [NEUTRAL[0]]))
+    if part is NEUTRAL[0]:
+        return  # it knows text alone
+    came = await _guarded(subject.pipeline(), Tape(chunks_of([part], data.draw(cuttings))))
+    assert came.result.findings, f"nothing was found in {part!r}"
+    if all(finding.strategy != "warn" for finding in came.result.findings):
+        told = [dump_json(chunk) for chunk in came.chunks]
+        assert not any(text in one for one in told), "a text of `Subject.finds` left as it came"
+
+
+async def copies_are_hidden(subject: Subject, data: st.DataObject) -> None:
+    """Rule 8: in copies of what was said, what is found is hidden; it refuses nothing and is not told."""
+    for text in subject.finds if len(subject.surfaces) > 2 else ():  # noqa: PLR2004 - those for text alone
+        said = f"so {text} it is"
+        script = chunks_of([(LANES[0], "so it is")], data.draw(cuttings))
+        payload = {"stepResult": {"reason": "stop"}, "output": {"text": said}, "messages": {"all": [said]}}
+        copies = [parse_chunk({"type": kind, "payload": payload}) for kind in ("step-finish", "finish")]
+        asked = parse_chunk({"type": "step-start", "payload": {"request": {"body": said}}})
+        came = await _guarded(subject.pipeline(), Tape([asked, *script[1:-2], *copies]))
+        assert came.result.status == "completed", "a copy was refused"
+        assert not came.result.findings, "what was found in a copy was told"
+        if not _warns(subject):
+            assert not any(text in dump_json(chunk) for chunk in came.chunks), "a copy left as it came"
+
+
 async def cutting_does_not_matter(subject: Subject, data: st.DataObject) -> None:
     """Rule 2: cut anyhow, the same is read, found and refused."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
@@ -163,8 +204,12 @@ async def clean_text_passes(subject: Subject, data: st.DataObject) -> None:
     came = await _guarded(subject.pipeline(), tape)
     if any(finding.strategy != "warn" for finding in came.result.findings):
         assume(came.result.status == "completed")
-        others = [chunk for chunk in tape.chunks if not _is_delta(chunk)]
-        assert [chunk for chunk in came.chunks if not _is_delta(chunk)] == others
+        given, got = (
+            [one for one in chunks if lane_of(one) is None] for chunks in (tape.chunks, came.chunks)
+        )
+        assert [chunk.type for chunk in got] == [chunk.type for chunk in given]
+        neutral = [parse_chunk(body) for body in NEUTRAL]
+        assert all(new == old for old, new in zip(given, got, strict=True) if old in neutral)
         return
     assert came.result.status == "completed"
     assert came.read == transcript(chunks_of(parts, uncut))
@@ -191,7 +236,7 @@ async def endings_are_whole(subject: Subject, data: st.DataObject) -> None:
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
     came = await _guarded(subject.pipeline(), Tape(chunks_of(parts, cut)))
     kinds = Counter(chunk.type for chunk in came.chunks)
-    for surface in ("text", "reasoning"):
+    for surface in ("text", "reasoning", "tool-call-input-streaming"):
         assert kinds[f"{surface}-start"] == kinds[f"{surface}-end"]
     assert kinds["step-start"] == kinds["step-finish"]
     assert kinds["tripwire"] == (came.result.status == "blocked")
@@ -241,7 +286,7 @@ async def a_broken_source_loses_nothing(subject: Subject, data: st.DataObject) -
     pipeline = subject.pipeline()
     broken = await _guarded(pipeline, Tape(script, fails_at=place))
     ended = await _guarded(pipeline, Tape([*script[:place], *closings_after(script, place)]))
-    for lane in LANES:
+    for lane in (*LANES, NESTED):
         assert _lane_of(broken.read, lane) == _lane_of(ended.read, lane)
     assert broken.result.findings == ended.result.findings
     assert broken.result.status == ("blocked" if ended.result.status == "blocked" else "error")
@@ -267,7 +312,7 @@ async def texts_do_not_mix(subject: Subject, data: st.DataObject) -> None:
     pipeline = subject.pipeline()
     mixed = await _guarded(pipeline, Tape(chunks_of(parts, cut)))
     assume(mixed.result.status == "completed")
-    for lane in LANES:
+    for lane in (*LANES, *CALLS, NESTED):
         alone = [part for part in parts if isinstance(part, dict) or part[0] == lane]
         single = await _guarded(pipeline, Tape(chunks_of(alone, uncut)))
         assert _lane_of(single.read, lane) == _lane_of(mixed.read, lane)
@@ -295,6 +340,8 @@ CONTRACT: Final[Mapping[str, Property]] = {
     check.__name__: check
     for check in (
         what_is_looked_for_is_found,
+        every_surface_is_looked_at,
+        copies_are_hidden,
         cutting_does_not_matter,
         nothing_leaves_undecided,
         clean_text_passes,
@@ -364,13 +411,15 @@ def _characters(chunks: Sequence[Chunk]) -> list[int]:
     return [0, *accumulate(sizes)]
 
 
-def _is_delta(chunk: Chunk) -> bool:
-    return chunk.type in ("text-delta", "reasoning-delta")
+def _warns(subject: Subject) -> bool:
+    """Whether the processors let pass what they find."""
+    parts = [part for processor in subject.make() for part in processor.parts]
+    return all(getattr(part, "strategy", "warn") == "warn" for part in parts)
 
 
 def _found_text(parts: Sequence[Passage], finding: Finding) -> str:
     """The found text as it came in; offsets of chained processors refer to edited text and may miss it."""
-    lane = (finding.surface, finding.channel)
+    lane = (finding.surface, finding.channel.partition(":")[0])
     text = "".join(part[1] for part in parts if isinstance(part, tuple) and part[0] == lane)
     return text[finding.start : finding.end]
 

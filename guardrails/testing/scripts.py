@@ -1,5 +1,6 @@
 """Streams to test with: texts, cuttings of them, and what came out, in a form that can be compared."""
 
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -14,6 +15,8 @@ from guardrails.chunks import (
     ReasoningStart,
     TextEnd,
     TextStart,
+    ToolCallDelta,
+    ToolOutput,
     dump_chunk,
     parse_chunk,
 )
@@ -24,8 +27,14 @@ Lane: TypeAlias = tuple[str, str]
 
 LANES: Sequence[Lane] = (("text", "t1"), ("reasoning", "r1"), ("text", "t2"))
 
+NESTED: Lane = ("text", "call/n1")
+"""A text of a sub-agent, whose chunks stand in `tool-output`."""
+
+CALLS: Sequence[Lane] = (("tool_args", "c1"), ("tool_args", "c2"))
+"""Tool calls whose arguments stream."""
+
 Passage: TypeAlias = tuple[Lane, str] | dict[str, Any]
-"""A stretch of one text, or another chunk as JSON."""
+"""A stretch of one text, a whole tool call, or another chunk as JSON."""
 
 Transcript: TypeAlias = list[Any]
 """What a consumer read: `(surface, id, character)` for each character, JSON for every other chunk."""
@@ -39,6 +48,22 @@ NEUTRAL: Sequence[dict[str, Any]] = tuple(
     )
 )
 """Chunks that may stand anywhere and are nobody's business."""
+
+
+def carriers(text: str) -> dict[str, dict[str, Any]]:
+    """Chunks that carry a complete text, by the surface on which it stands."""
+    call = {"toolCallId": "c9", "toolName": "t"}
+    chunks: dict[str, dict[str, Any]] = {
+        "tool_args": {"type": "tool-call", "payload": {**call, "args": {"say": [text]}}},
+        "tool_results": {"type": "tool-result", "payload": {**call, "result": {"said": [1, text]}}},
+        "object": {"type": "object-result", "object": {"said": text}},
+        "data": {"type": "data-note", "data": {"n": 1, "said": text}},
+        "sources": {"type": "source", "payload": {"id": "s", "sourceType": "url", "title": text}},
+        "other": {"type": "something-new", "payload": {"said": text}},
+    }
+    return {surface: {"runId": "run", "from": "AGENT", **body} for surface, body in chunks.items()}
+
+
 _FILLING = st.text(st.sampled_from("ab .,\n12@-é漢\u200b👍"), max_size=8)
 
 
@@ -54,37 +79,72 @@ def texts_of(fragments: Sequence[str]) -> SearchStrategy[str]:
 
 
 @st.composite
-def passages(draw: st.DrawFn, texts: SearchStrategy[str]) -> list[Passage]:
-    """Stretches of up to three texts that take turns, with other chunks between them."""
-    lanes = LANES[: draw(st.integers(1, len(LANES)))]
+def passages(draw: st.DrawFn, texts: SearchStrategy[str], *, everywhere: bool = True) -> list[Passage]:
+    """Stretches of up to three texts that take turns, with other chunks between them.
+
+    Args:
+        draw: given by hypothesis.
+        texts: what is said.
+        everywhere: whether it is also said in tool calls, in results and other chunks, and by a sub-agent.
+    """
+    lanes = [*LANES[: draw(st.integers(1, len(LANES)))], *([NESTED] if everywhere else [])]
+    calls = list(CALLS)
     out: list[Passage] = []
     for _ in range(draw(st.integers(1, 4))):
         out.append((draw(st.sampled_from(lanes)), draw(texts)))
-        if draw(st.integers(0, 3)) == 0:
+        other = draw(st.integers(0, 9 if everywhere else 1))
+        if other < 2:  # noqa: PLR2004
             out.append(draw(st.sampled_from(NEUTRAL)))
+        elif other == 2:  # noqa: PLR2004
+            out.append(draw(st.sampled_from(list(carriers(draw(texts)).values()))))
+        elif other == 3 and calls:  # noqa: PLR2004
+            out.append((calls.pop(), draw(texts)))
     return out
 
 
 def chunks_of(parts: Sequence[Passage], cut: Callable[[str], list[str]]) -> list[Chunk]:
     """The chunks of a whole answer: frame, openings, deltas as `cut` makes them, closings."""
-    lanes = list(dict.fromkeys(part[0] for part in parts if isinstance(part, tuple)))
+    parted = [part for part in parts if isinstance(part, tuple) and part[0] not in CALLS]
+    lanes = list(dict.fromkeys(lane for lane, _ in parted))
     usage = {"usage": {"inputTokens": 3, "outputTokens": 4}}
+    ended = {"stepResult": {"reason": "stop"}, "output": usage}
     bodies: list[dict[str, Any]] = [
         {"type": "start", "payload": {}},
         {"type": "step-start", "payload": {"messageId": "m1", "request": {}}},
-        *({"type": f"{surface}-start", "payload": {"id": id_}} for surface, id_ in lanes),
+        *(_part_of(lane, "start") for lane in lanes),
     ]
     for part in parts:
         if isinstance(part, dict):
             bodies.append(part)
-            continue
-        (surface, id_), text = part
-        deltas = [{"id": id_, "text": piece} for piece in cut(text)]
-        bodies += [{"type": f"{surface}-delta", "payload": delta} for delta in deltas]
-    bodies += [{"type": f"{surface}-end", "payload": {"id": id_}} for surface, id_ in lanes]
-    bodies.append({"type": "step-finish", "payload": {"stepResult": {"reason": "stop"}, "output": usage}})
-    bodies.append({"type": "finish", "payload": {"stepResult": {"reason": "stop"}, "output": usage}})
+        elif part[0] in CALLS:
+            bodies += _call(part[0][1], part[1], cut)
+        else:
+            bodies += [_part_of(part[0], "delta", text=piece) for piece in cut(part[1])]
+    bodies += [_part_of(lane, "end") for lane in lanes]
+    bodies += [{"type": "step-finish", "payload": ended}, {"type": "finish", "payload": ended}]
     return [parse_chunk({"runId": "run", "from": "AGENT", **body}) for body in bodies]
+
+
+def _part_of(lane: Lane, what: str, **more: str) -> dict[str, Any]:
+    """The opening, a delta or the closing of a text."""
+    surface, id_ = lane
+    *call, id_ = id_.split("/")
+    body: dict[str, Any] = {"type": f"{surface}-{what}", "payload": {"id": id_, **more}}
+    if not call:
+        return body
+    return {"type": "tool-output", "payload": {"toolCallId": call[0], "toolName": "agent", "output": body}}
+
+
+def _call(id_: str, text: str, cut: Callable[[str], list[str]]) -> list[dict[str, Any]]:
+    """A tool call that says a text, with its arguments as they stream."""
+    call, args = {"toolCallId": id_, "toolName": "t"}, {"say": text}
+    pieces = cut(json.dumps(args))
+    return [
+        {"type": "tool-call-input-streaming-start", "payload": call},
+        *({"type": "tool-call-delta", "payload": {**call, "argsTextDelta": piece}} for piece in pieces),
+        {"type": "tool-call-input-streaming-end", "payload": {"toolCallId": id_}},
+        {"type": "tool-call", "payload": {**call, "args": args}},
+    ]
 
 
 def closings_after(script: Sequence[Chunk], place: int) -> list[Chunk]:
@@ -131,18 +191,36 @@ cuttings: SearchStrategy[Callable[[str], list[str]]] = st.lists(
 def transcript(chunks: Sequence[Chunk]) -> Transcript:
     """What a consumer read, whatever deltas it came in."""
     out: Transcript = []
-    for lane, group in groupby(chunks, _lane):
+    for lane, group in groupby(chunks, lane_of):
         if lane is None:
             out += [dump_chunk(chunk) for chunk in group]
         else:
-            text = whole_characters("".join(cast("Delta", chunk).payload.text for chunk in group))
+            text = whole_characters("".join(_text_of(chunk) for chunk in group))
             out += [(*lane, character) for character in text]
     return out
 
 
-def _lane(chunk: Chunk) -> Lane | None:
+def lane_of(chunk: Chunk) -> Lane | None:
+    """The text of which a chunk is a piece, if it is one."""
+    if isinstance(chunk, ToolCallDelta):
+        return ("tool_args", chunk.payload.tool_call_id)
+    carried = _carried(chunk)
+    if carried is not None and carried["type"] == "text-delta":
+        return NESTED
     surface = DELTAS.get(type(chunk))
     return None if surface is None else (surface, cast("Delta", chunk).payload.id)
+
+
+def _text_of(chunk: Chunk) -> str:
+    if isinstance(chunk, ToolCallDelta):
+        return chunk.payload.args_text_delta
+    carried = _carried(chunk)
+    return str(carried["payload"]["text"]) if carried else cast("Delta", chunk).payload.text
+
+
+def _carried(chunk: Chunk) -> dict[str, Any] | None:
+    output = chunk.payload.output if isinstance(chunk, ToolOutput) else None
+    return output if isinstance(output, dict) else None
 
 
 @dataclass

@@ -31,7 +31,7 @@ class Channel:
             reader
             for member in members
             if place.surface in member.surfaces
-            for reader in member.open(member, place)
+            for reader in _opened(member, place)
         ]
         self._text, self._base, self._half = "", 0, ""
         self._found: list[Found] = []
@@ -154,3 +154,11 @@ class Channel:
             if one.finding.strategy == "warn"
         ]
         self._edits.extend(sorted(edits, key=lambda change: change.start))
+
+
+def _opened(member: Member, place: Place) -> Sequence[Reader]:
+    """The readers of a member; one that cannot begin refuses in its own name."""
+    try:
+        return member.open(member, place)
+    except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
+        member.run.fail(error, surface=place.surface, channel=place.channel)

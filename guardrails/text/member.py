@@ -68,6 +68,7 @@ class Member:
         strategy: what happens to a finding that does not say.
         retry: whether a refusal asks for the step again.
         passes: whether text passes when the processor fails on it (`on_error: pass`).
+        copies: whether it looks at copies, in which what would be refused is hidden.
         key: its key under `hash`.
         open: opens its readers for a text.
     """
@@ -80,6 +81,7 @@ class Member:
     passes: bool
     key: bytes | None = field(repr=False)
     open: Callable[["Member", Place], Sequence[Reader]]
+    copies: bool = False
 
     def found(
         self,
@@ -91,6 +93,8 @@ class Member:
     ) -> Found:
         """A finding for a span of original characters; without a strategy, under that of the processor."""
         strategy = strategy or self.strategy
+        if self.copies and strategy == "block":
+            strategy = "redact"
         finding = self._finding(named.code, named.label, named.score, place, span, strategy)
         return Found(finding, self.order, replacement, self.key if strategy == "hash" else None)
 
@@ -119,9 +123,9 @@ class Member:
             "channel": finding.channel,
         }
         if found.limit:
-            reason = f"{name} reached a limit before it could decide about the {finding.surface}."
+            reason = f"{name} reached a limit before it could decide about the {_words(finding.surface)}."
             self.run.block(reason, metadata={**metadata, "cause": "limit"})
-        reason = f"{name} found {finding.label} in the {finding.surface}."
+        reason = f"{name} found {finding.label} in the {_words(finding.surface)}."
         self.run.block(reason, retry=self.retry, metadata={**metadata, "score": finding.score})
 
     def fault(self, error: Exception, place: Place) -> None:
@@ -130,3 +134,7 @@ class Member:
             self.run.fail(error, surface=place.surface, channel=place.channel)
         name = self.run.processor_id
         logger.warning("%s failed (%s); the text it was asked about passes", name, type(error).__name__)
+
+
+def _words(surface: str) -> str:
+    return surface.replace("_", " ")

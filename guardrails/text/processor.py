@@ -1,14 +1,14 @@
 """Text processors: what most guards are. A new one supplies patterns or a detector, nothing else."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
-from guardrails.choices import ChoiceError, shortened
 from guardrails.processor import Processor, Run, Step, Strategy
-from guardrails.surfaces import SERVED, Surface
+from guardrails.surfaces import SURFACES, Surface
 from guardrails.text.member import Member, Place, Reader
 from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
@@ -21,18 +21,6 @@ LEAST_KEY: Final = 16
 
 USER_SECONDS: Final = 1.0
 """Time limit of one search with patterns that nobody has measured."""
-
-
-def _served(surface: Any) -> Any:
-    if isinstance(surface, str) and surface not in SERVED:
-        yet = " yet" if surface in get_args(Surface) else ""
-        raise ChoiceError(f"the surface {shortened(repr(surface))} is not guarded{yet}", surface, SERVED)
-    return surface
-
-
-_Served: TypeAlias = Annotated[
-    Surface, BeforeValidator(_served), Field(json_schema_extra={"enum": list(SERVED)})
-]
 
 
 class TextProcessor(Processor):
@@ -60,7 +48,7 @@ class TextProcessor(Processor):
     on_error: Literal["block", "pass"] = Field(
         default="block", description="What happens to text that the processor failed to look at."
     )
-    surfaces: tuple[_Served, ...] = Field(default=SERVED, min_length=1, description="Where it looks.")
+    surfaces: tuple[Surface, ...] = Field(default=SURFACES, min_length=1, description="Where it looks.")
     key_env: str | None = Field(
         default=None, description="With `hash`: the environment variable that holds the key."
     )
@@ -148,7 +136,9 @@ class TextProcessor(Processor):
         for rank, search in enumerate(self._searches):
             view = self.view()
             scan = search.scan(self.search_seconds, view.whole)
-            readers.append(PatternReader(member, place, view, scan, self.max_hold, rank))
+            # A copy is whole and has no limit: what was said was decided where it was said.
+            hold = sys.maxsize if member.copies else self.max_hold
+            readers.append(PatternReader(member, place, view, scan, hold, rank))
         if self.waits:
             readers.append(DetectReader(member, place, self.view(), self.detect, self.longest_segment))
         return readers
@@ -210,5 +200,13 @@ class Parallel(Processor):
 
     def open(self, run: Run) -> Step:
         """One step for all members."""
-        members = [member.member(run.member(member), order) for order, member in enumerate(self.members)]
+        members = [_begun(member, run.member(member), order) for order, member in enumerate(self.members)]
         return TextStep(members, min(member.max_waiting for member in self.members))
+
+
+def _begun(processor: TextProcessor, run: Run, order: int) -> Member:
+    """A processor as a member; one that cannot begin refuses in its own name."""
+    try:
+        return processor.member(run, order)
+    except Exception as error:  # noqa: BLE001 - fail closed, whatever it is
+        run.fail(error)

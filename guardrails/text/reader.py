@@ -207,6 +207,18 @@ class DetectReader:
 
 
 def _within(detection: Detection, segment: Segment) -> bool:
-    if 0 <= detection.start < detection.end <= len(segment.text):
-        return True
-    raise MisuseError("`detect` gave a detection that is empty or not within its segment")
+    """Whether a detection is one: a detector may give anything.
+
+    Raises:
+        MisuseError: it is none, or not within its segment.
+    """
+    shape = (detection.start, int), (detection.end, int), (detection.label, str), (detection.code, str)
+    if not all(type(value) is kind for value, kind in shape) or not _is_score(detection.score):
+        raise MisuseError("`detect` gave a detection whose fields are not of the types they should be")
+    if not 0 <= detection.start < detection.end <= len(segment.text):
+        raise MisuseError("`detect` gave a detection that is empty or not within its segment")
+    return True
+
+
+def _is_score(score: object) -> bool:
+    return isinstance(score, int | float) and 0 <= score <= 1

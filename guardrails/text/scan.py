@@ -265,5 +265,5 @@ class WindowScan(Buffer):
         match = self._found.match(self._text, at, at + self._length + 1, timeout=self._seconds)
         if match is None:
             return at
-        accepted = self._pattern.verify(match[0]) if self._pattern.verify else match.end() - at
-        return at + min(accepted, self._length)
+        accepted = self._pattern.verify(match[0]) if self._pattern.verify else len(match[0])
+        return at + min(accepted, len(match[0]), self._length)

@@ -219,4 +219,4 @@ def test_every_subject_has_its_processor(type_: str) -> None:
 @pytest.mark.parametrize("name", CONTRACT)
 def test_contract(name: str, type_: str, subject: str, backend: str) -> None:
     """Every property holds for every registered processor."""
-    check(name, SUBJECTS[type_][subject], backend=backend)
+    check(name, SUBJECTS[type_][subject], backend=backend, examples=100)

@@ -1,0 +1,298 @@
+"""The content of a chunk: every string, key and number in it that is no name, visited and put back."""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from guardrails.chunks import Chunk, ChunkError, Part, parse_chunk
+from guardrails.surfaces import (
+    CARRIERS,
+    CLOSED_TYPES,
+    DATA_KEYS,
+    KEY_SURFACES,
+    NAMES,
+    Surface,
+    is_data,
+    is_time,
+    names,
+    surface_of,
+    surface_under,
+)
+
+Path: TypeAlias = tuple[str, ...]
+
+Visit: TypeAlias = Callable[[Surface, str, str], str]
+"""Given the surface, path and text of a leaf, gives what takes its place; the text if nothing does."""
+
+_Context: TypeAlias = Literal["closed", "open", "data"]
+"""What an object is: of the protocol with its own keys or with others besides, or somebody's value."""
+
+_PLAIN_KEY: Final = re.compile(r"[A-Za-z_-]{1,40}")
+_KNOWN_KEYS: Final = DATA_KEYS | NAMES | KEY_SURFACES.keys() | {"payload", "output", "metadata"}
+"""Keys that a path may tell wherever they stand; others may be content themselves."""
+_FILE_KEYS: Final = frozenset({"data", "base64", "base64Data", "blob"})
+_MEDIA_KEYS: Final = ("mimeType", "mediaType", "media_type", "contentType")
+_BINARY_MEDIA: Final = re.compile(
+    r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|zip|gzip|wasm|vnd\.(?!.*(?:json|xml))))",
+    re.IGNORECASE,
+)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
+_WHOLE_NUMBER: Final = 1e21
+"""Floats below it are written without an exponent in JavaScript."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The innermost chunk of one that may carry another.
+
+    Attributes:
+        chunk: the innermost chunk; the outer one itself if it carries none.
+        path: the keys by which it stands in the JSON of the outer one.
+        roots: the paths of all chunks in the outer one, each within the one before.
+        owners: whose streams these are, the outermost first; a nested text belongs to them.
+    """
+
+    chunk: Chunk
+    path: Path = ()
+    roots: tuple[Path, ...] = ((),)
+    owners: tuple[str, ...] = ()
+
+
+def innermost(chunk: Chunk) -> Inside:
+    """Look into a chunk that may carry another one."""
+    inside = Inside(chunk)
+    while (below := _below(inside)) is not None:
+        inside = below
+    return inside
+
+
+def _below(inside: Inside) -> Inside | None:
+    for place in CARRIERS.get(type(inside.chunk), ()):
+        carried = _at(inside.chunk, place)
+        if carried is None:
+            continue
+        path = (*inside.path, *place)
+        owner = (inside.chunk.run_id or "") + "/" + _owner(inside.chunk)
+        return Inside(carried, path, (*inside.roots, path), (*inside.owners, owner))
+    return None
+
+
+def _at(chunk: Chunk, place: Path) -> Chunk | None:
+    """The chunk that stands at a place of another one, if one does."""
+    value: Any = chunk
+    for key in place:
+        value = value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+    if isinstance(value, Part):
+        return value if hasattr(value, "type") else None  # type: ignore[return-value]  # a chunk as Python object
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return None
+    if not ({"payload", "object", "data"} & value.keys()):
+        return None
+    try:
+        return parse_chunk(value)
+    except ChunkError:
+        return None  # it only looks like one, and is guarded as the value that it is
+
+
+def _owner(chunk: Chunk) -> str:
+    """Whose stream a chunk carries: the call, task or step that it names."""
+    payload = getattr(chunk, "payload", None)
+    beside: Any = payload if isinstance(payload, dict) else getattr(payload, "__dict__", {})
+    for key in ("task_id", "tool_call_id", "taskId", "toolCallId", "id", "stepId", "agentId"):
+        if isinstance(beside.get(key), str):
+            return str(beside[key])
+    return ""
+
+
+def rewritten(
+    outer: dict[str, Any], roots: tuple[Path, ...], visit: Visit, skipped: Path | None = None
+) -> dict[str, Any]:
+    """The JSON of a chunk with its leaves visited; the object that was given if each of them stays.
+
+    Args:
+        outer: the JSON of the outermost chunk.
+        roots: where chunks stand in it, see `Inside`.
+        visit: called for each leaf, in order; where keys may be content, paths tell them by their place.
+        skipped: a place that is not visited, since it is guarded otherwise.
+    """
+    return _Walk(visit, frozenset(roots), skipped).chunk(outer, ())
+
+
+def rewritten_value(value: Any, surface: Surface, path: Path, visit: Visit) -> Any:
+    """The same for a value of somebody else, such as the arguments of a tool."""
+    return _Walk(visit, frozenset(), None).value(value, _Spot(surface, "data", path))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where a walk is: the surface, what kind of object this is, the path, the key of the object around."""
+
+    surface: Surface
+    context: _Context
+    path: Path
+    under: str = ""
+
+    @property
+    def told(self) -> str:
+        return _told(self.path)
+
+
+def _told(path: Path) -> str:
+    """A path for people: `result[2][0]`, and `result{1}` for the name of its second key."""
+    return ".".join(path).removeprefix("payload.").replace(".[", "[").replace(".{", "{")
+
+
+class _Walk:
+    """One walk over a JSON value."""
+
+    def __init__(self, visit: Visit, roots: frozenset[Path], skipped: Path | None) -> None:
+        self._visit, self._roots, self._skipped = visit, roots, skipped
+
+    def chunk(self, given: dict[str, Any], path: Path) -> dict[str, Any]:
+        """The object of a chunk."""
+        name = given["type"]
+        context: _Context = "closed" if name in CLOSED_TYPES else "open"
+        return self._object(given, _Spot(surface_of(name), context, path, name))
+
+    def value(self, value: Any, spot: _Spot) -> Any:
+        """Any value."""
+        if isinstance(value, str):
+            return self._text(value, spot)
+        if isinstance(value, dict):
+            is_chunk = spot.path in self._roots
+            return self.chunk(value, spot.path) if is_chunk else self._object(value, spot)
+        if isinstance(value, list):
+            items = [
+                self.value(item, _Spot(spot.surface, spot.context, (*spot.path, f"[{at}]"), spot.under))
+                for at, item in enumerate(value)
+            ]
+            return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        if isinstance(value, bytes):
+            said = _utf8(value)
+            answer = self._plain(said, spot)
+            return value if answer is said else _written_like(value, answer)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            text = _written(value)
+            answer = self._plain(text, spot)
+            return value if answer is text else answer
+        return value
+
+    def _text(self, text: str, spot: _Spot) -> str:
+        if not text:
+            return text
+        uri = _DATA_URI.match(text)
+        data = text[uri.end() :] if uri else ""
+        new_data = self._file(data, uri[1], spot) if uri else ""
+        answer = self._plain(text, spot)
+        return f"{uri[0]}{new_data}" if uri and new_data != data else answer
+
+    def _object(self, given: dict[str, Any], spot: _Spot) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        media = next((given[key] for key in _MEDIA_KEYS if isinstance(given.get(key), str)), None)
+        for at, (key, value) in enumerate(given.items()):
+            new_key = self._key(key, at, spot)
+            new = self._item(key, value, at, spot, media)
+            while new_key in out or (new_key != key and new_key in given):
+                new_key += "'"  # two keys that were hidden alike
+            out[new_key] = new
+        same = out.keys() == given.keys() and all(out[key] is given[key] for key in given)
+        return given if same else out
+
+    def _key(self, key: str, at: int, spot: _Spot) -> str:
+        if spot.context == "closed" and _PLAIN_KEY.fullmatch(key):
+            return key
+        named = spot.context == "open" and (key in _KNOWN_KEYS or names(key, "", spot.under))
+        if named or not key:
+            return key
+        return self._visit(spot.surface, _told((*spot.path, f"{{{at}}}")), key)
+
+    def _item(self, key: str, value: Any, at: int, spot: _Spot, media: str | None) -> Any:
+        of_protocol = spot.context == "closed" and _PLAIN_KEY.fullmatch(key)
+        path = (*spot.path, key if of_protocol or key in _KNOWN_KEYS else f"[{at}]")
+        if path == self._skipped or self._is_name(key, value, spot):
+            return value
+        surface, context = spot.surface, spot.context
+        if context != "data":
+            surface = surface_under(key, spot.under, surface)
+            if is_data(key, spot.under) and path not in self._roots:
+                context = "data"
+        under = spot.under if key == "payload" else key
+        below = _Spot(surface, context, path, under)
+        if key in _FILE_KEYS and media is not None and not isinstance(value, list):
+            return self._file(value, media, below)
+        return self.value(value, below)
+
+    @staticmethod
+    def _is_name(key: str, value: Any, spot: _Spot) -> bool:
+        if spot.context == "data":
+            return isinstance(value, int | float) and is_time(key)
+        return names(key, value, spot.under)
+
+    def _file(self, data: Any, media: str, spot: _Spot) -> Any:
+        """The content of a file: what can be read as text is, unless its media type says it is none."""
+        raw = _bytes_of(data)
+        if raw is None:  # no file after all
+            return self.value(data, spot) if not isinstance(data, str) else self._plain(data, spot)
+        if _BINARY_MEDIA.match(media):
+            return data
+        text = _utf8(raw)
+        answer = self._plain(text, spot)
+        # What is base64 may be meant as it stands all the same, so it is looked at both ways.
+        as_it_stands = self._plain(data, spot) if isinstance(data, str) else data
+        return as_it_stands if answer == text else _written_like(data, answer)
+
+    def _plain(self, text: str, spot: _Spot) -> str:
+        answer = self._visit(spot.surface, spot.told, text) if text else text
+        return text if answer == text else answer  # so that what is the same is the same object
+
+
+def _written(number: Any) -> str:
+    """A number as JSON has it; a whole one without its `.0`, as JavaScript writes it."""
+    if isinstance(number, float) and number.is_integer() and abs(number) < _WHOLE_NUMBER:
+        return str(int(number))
+    try:
+        return json.dumps(number)
+    except ValueError:  # with more digits than Python writes, so that nobody can be given it
+        return ""
+
+
+def _bytes_of(data: Any) -> bytes | None:
+    """The bytes that a base64 text or the object of a byte array stands for; None if it stands for none."""
+    try:
+        if isinstance(data, str) and _BASE64.fullmatch(data):
+            plain = data.replace("+", "-").replace("/", "_")
+            return base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+        if isinstance(data, dict) and all(key.isdigit() for key in data):
+            return bytes(data.values())
+    except (TypeError, ValueError):
+        return None
+    return data if isinstance(data, bytes) else None
+
+
+def _utf8(raw: bytes) -> str:
+    """The text that bytes are; empty if they are none."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _written_like(data: Any, text: str) -> Any:
+    raw = text.encode("utf-8", "surrogatepass")
+    if isinstance(data, bytes):
+        return raw
+    if isinstance(data, Mapping):
+        return {str(at): byte for at, byte in enumerate(raw)}
+    return base64.b64encode(raw).decode("ascii")
+
+
+def put(outer: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """The JSON of a chunk with another value at a place; what is not on the way there is shared."""
+    if not path:
+        return value  # type: ignore[no-any-return]  # the object that takes the place of all
+    first, *rest = path
+    return {**outer, first: put(outer[first], tuple(rest), value)}

@@ -1,0 +1,42 @@
+"""Texts that are to be looked through: small ones at once, large ones in slices, which let others run."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from guardrails.text.channel import Channel
+
+SLICE: Final = 4096
+"""Characters that are looked through before others may run; some milliseconds with many patterns."""
+
+
+class Feeds:
+    """What the channels of a step have been given and have not taken yet, in order."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Channel, str | None]] = []
+        self._size = 0
+
+    @property
+    def large(self) -> bool:
+        """Whether this is too much to be taken at once."""
+        return self._size > 2 * SLICE
+
+    def feed(self, channel: Channel, text: str) -> None:
+        """Give a text to a channel."""
+        self._waiting.append((channel, text))
+        self._size += len(text)
+
+    def close(self, channel: Channel) -> None:
+        """Tell a channel that its text is complete."""
+        self._waiting.append((channel, None))
+
+    def flush(self) -> Iterator[None]:
+        """Let the channels take all of it; stops after each slice."""
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        for channel, text in waiting:
+            if text is None:
+                channel.close()
+                continue
+            for start in range(0, len(text), SLICE):
+                channel.feed(text[start : start + SLICE])
+                yield

@@ -1,0 +1,116 @@
+"""A structured output that grows from snapshot to snapshot: each of its leaves is a growing text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from guardrails.content import rewritten_value
+from guardrails.processor import Finding
+from guardrails.surfaces import Surface, whole_characters
+from guardrails.text.channel import Channel
+from guardrails.text.feeds import Feeds
+from guardrails.text.leaves import put_back
+from guardrails.text.member import Member, Place
+
+_PATH: Final = ("object",)
+
+
+class _Leaf:
+    """A leaf that may still grow.
+
+    Attributes:
+        channel: what is decided of it.
+        text: as far as it has been seen.
+        said: what has left of it.
+        closed: whether it cannot grow any more.
+    """
+
+    __slots__ = ("_feeds", "_released", "channel", "closed", "said", "text")
+
+    def __init__(self, channel: Channel, feeds: Feeds) -> None:
+        self.channel, self._feeds, self.text, self.said = channel, feeds, "", ""
+        self.closed, self._released = False, 0
+
+    def grow(self, text: str) -> None:
+        self._feeds.feed(self.channel, text[len(self.text) :])
+        self.text = text
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._feeds.close(self.channel)
+
+    def release(self, stop: int) -> list[Finding]:
+        findings: list[Finding] = []
+        if stop > self._released:
+            for part in self.channel.release(self._released, stop):
+                if isinstance(part, str):
+                    self.said += part
+                else:
+                    findings.append(part)
+            self._released = stop
+        return findings
+
+
+class Snapshots:
+    """The snapshots of one structured output."""
+
+    def __init__(self, members: Sequence[Member], name: str, feeds: Feeds) -> None:
+        self._members, self._name, self._feeds = members, name, feeds
+        self._leaves: dict[str, _Leaf] = {}
+
+    def take(self, value: Any, *, final: bool) -> "Snapshot":
+        """Take the next snapshot; all but its last leaf are complete, and all are if it is the final one."""
+        seen: dict[str, _Leaf] = {}
+
+        def note(surface: Surface, path: str, text: str) -> str:
+            leaf = self._leaves.get(path)
+            if leaf is None or not text.startswith(leaf.text) or (leaf.closed and text != leaf.text):
+                leaf = _Leaf(Channel(Place(surface, f"{self._name}{path}"), self._members), self._feeds)
+            if not leaf.closed:
+                leaf.grow(text)
+            for before in list(seen.values())[-1:]:
+                before.close()
+            seen[path] = leaf
+            return text
+
+        rewritten_value(value, "object", _PATH, note)
+        for path, leaf in self._leaves.items():
+            if seen.get(path) is not leaf:
+                leaf.close()  # it was taken back
+        self._leaves = seen
+        if final:
+            self.close()
+        return Snapshot(value, [(leaf, len(whole_characters(leaf.text))) for leaf in seen.values()])
+
+    def close(self) -> None:
+        """The last snapshot was the last one."""
+        for leaf in self._leaves.values():
+            leaf.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One snapshot, and how far each of its leaves had grown."""
+
+    value: Any
+    leaves: Sequence[tuple[_Leaf, int]]
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The channels, for checks whose answers have come."""
+        return [leaf.channel for leaf, _ in self.leaves]
+
+    def undecided(self) -> Channel | None:
+        """The first leaf that is not decided as far as it had grown."""
+        return next((leaf.channel for leaf, end in self.leaves if leaf.channel.settled < end), None)
+
+    def release(self) -> tuple[Any, list[Finding]]:
+        """The value as it may leave, and what was found, up to the first leaf that is not decided."""
+        findings: list[Finding] = []
+        for leaf, end in self.leaves:
+            findings += leaf.release(min(end, leaf.channel.settled))
+            if leaf.channel.settled < end:
+                return None, findings
+        texts = [leaf.said for leaf, _ in self.leaves]
+        return rewritten_value(self.value, "object", _PATH, put_back(texts)), findings

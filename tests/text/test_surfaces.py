@@ -1,0 +1,462 @@
+"""Where a text processor looks: every surface of a chunk, and nothing that only names."""
+
+import base64
+import json
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from guardrails import Parallel, Pipeline, Processor, Result
+from guardrails.chunks import Chunk, ToolResult, ToolResultPayload, dump_chunk, parse_chunk
+from guardrails.testing import Patterns, SlowWords
+
+CARD: Final = "4539578122045518"
+ENCODED: Final = base64.b64encode(CARD.encode()).decode()
+RUN: Final = {"runId": "run", "from": "AGENT"}
+
+
+def card(**settings: Any) -> Processor:
+    return Patterns(find=r"\d{16}", **settings)
+
+
+def call(id_: str = "c1") -> dict[str, Any]:
+    return {"toolCallId": id_, "toolName": "t"}
+
+
+def body(kind: str, /, **payload: Any) -> dict[str, Any]:
+    return {"type": kind, **RUN, "payload": payload}
+
+
+def streamed(pieces: Sequence[str], id_: str = "c1", *, whole: Any = None) -> list[dict[str, Any]]:
+    """A tool call as it streams, with the whole arguments at its end if they are given."""
+    final = [] if whole is None else [body("tool-call", **call(id_), args=whole)]
+    return [
+        body("tool-call-input-streaming-start", **call(id_)),
+        *(body("tool-call-delta", **call(id_), argsTextDelta=piece) for piece in pieces),
+        body("tool-call-input-streaming-end", toolCallId=id_),
+        *final,
+    ]
+
+
+def nested(*bodies: dict[str, Any], id_: str = "c1") -> list[dict[str, Any]]:
+    return [body("tool-output", **call(id_), output=inner) for inner in bodies]
+
+
+def delta(text: str, id_: str = "t1", kind: str = "text") -> dict[str, Any]:
+    return body(f"{kind}-delta", id=id_, text=text)
+
+
+def guarded(
+    bodies: Iterable[dict[str, Any] | Chunk], *processors: Processor
+) -> tuple[list[dict[str, Any]], Result]:
+    """What comes out of a stream."""
+    pipeline = Pipeline(processors or [card()])
+    with pipeline.stream_sync([*bodies], run_id="run") as chunks:
+        out = [dump_chunk(chunk) for chunk in chunks]
+    return out, chunks.result
+
+
+def same_when_slow(bodies: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], Result]:
+    """What comes out, which is the same in a group with a detector whose answers come late."""
+    out, result = guarded(bodies)
+    slow = Parallel(members=(Patterns(id="patterns", find=r"\d{16}"), SlowWords(find="never")))
+    late, _ = guarded(bodies, slow)
+    assert late == out
+    return out, result
+
+
+def deltas_of(out: Sequence[dict[str, Any]], id_: str = "c1") -> str:
+    return "".join(
+        one["payload"]["argsTextDelta"]
+        for one in out
+        if one["type"] == "tool-call-delta" and one["payload"]["toolCallId"] == id_
+    )
+
+
+PLACES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "arguments": ("tool_args", body("tool-call", **call(), args={"a": [{"b": CARD}]})),
+    "a key of arguments": ("tool_args", body("tool-call", **call(), args={CARD: 1})),
+    "a number": ("tool_args", body("tool-call", **call(), args={"n": int(CARD)})),
+    "a float": ("tool_args", body("tool-call", **call(), args={"n": float(CARD)})),
+    "an id in arguments": ("tool_args", body("tool-call", **call(), args={"id": CARD})),
+    "what a provider's tool gave": ("tool_results", body("tool-call", **call(), args={}, output=CARD)),
+    "result": ("tool_results", body("tool-result", **call(), result={"x": CARD})),
+    "arguments repeated": ("tool_args", body("tool-result", **call(), result=1, args={"x": CARD})),
+    "error": ("tool_results", body("tool-error", **call(), error={"message": CARD})),
+    "output": ("tool_results", body("tool-output", **call(), output={"x": CARD})),
+    "output of a step": ("tool_results", body("step-output", output=CARD)),
+    "suspension": (
+        "tool_results",
+        body("tool-call-suspended", **call(), suspendPayload={"x": CARD}, args={}, resumeSchema="{}"),
+    ),
+    "approval": ("tool_args", body("tool-call-approval", **call(), args={"x": CARD}, resumeSchema="{}")),
+    "background result": (
+        "tool_results",
+        body("background-task-completed", **call(), taskId="k", agentId="a", runId="r", result=CARD,
+             completedAt="2026-01-01"),
+    ),
+    "object": ("object", {"type": "object-result", **RUN, "object": {"x": CARD}}),
+    "data": ("data", {"type": "data-x", "data": [CARD]}),
+    "custom": ("data", body("custom", kind="x", said=CARD)),
+    "source": ("sources", body("source", id="s", sourceType="url", title=f"about {CARD}")),
+    "file of text": ("sources", body("file", data=ENCODED, mimeType="text/csv")),
+    "file as it stands": ("sources", body("file", data=f"n: {CARD}", mimeType="text/plain")),
+    "file of bytes": (
+        "sources",
+        body("file", data={str(at): byte for at, byte in enumerate(CARD.encode())}, mimeType="text/plain"),
+    ),
+    "raw": ("other", body("raw", choices=[{"delta": CARD}])),
+    "bare raw": ("other", {"type": "raw", **RUN, "payload": CARD}),
+    "error of the stream": ("other", body("error", error={"message": CARD})),
+    "unknown type": ("other", body("something-new", deep=[[{"x": CARD}]])),
+    "unknown top-level key": ("other", {"type": "start", **RUN, "payload": {}, "note": CARD}),
+    "workflow": ("tool_results", body("workflow-step-output", output={"x": CARD})),
+    "metadata of a provider": (
+        "text",
+        body("text-start", id="t1", providerMetadata={"p": {"note": CARD}}),
+    ),
+}  # fmt: skip
+"""A card in each kind of place, with its surface."""
+
+
+def hidden(text: str) -> bool:
+    """Whether a card is neither in a text nor in its base64."""
+    numbers = ",".join(f'"{at}": {byte}' for at, byte in enumerate(CARD.encode()))
+    return CARD not in text and ENCODED.rstrip("=") not in text and numbers not in text
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_card_is_found_wherever_it_stands(place: str) -> None:
+    """It is redacted there, reported with its surface, and refused under `block`."""
+    surface, given = PLACES[place]
+    out, result = same_when_slow([given])
+    assert hidden(json.dumps(out))
+    assert [finding.surface for finding in result.findings] == [surface]
+    assert [one["type"] for one in out] == [given["type"]]
+    parse_chunk(out[0])
+    out, result = guarded([given], card(strategy="block"))
+    assert result.status == "blocked"
+    assert hidden(json.dumps(out))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_surface_that_is_not_named_passes(place: str) -> None:
+    """What `surfaces` leaves out passes unseen by that processor, and by that one alone."""
+    surface, given = PLACES[place]
+    others = [name for name in ("text", "tool_args", "tool_results", "data", "other") if name != surface]
+    blind = card(id="blind", surfaces=others, strategy="block")
+    out, result = guarded([given], blind)
+    assert out == [dump_chunk(parse_chunk(given))]
+    assert result.findings == ()
+    out, result = guarded([given], blind, card(id="seeing", surfaces=[surface]))
+    assert [finding.processor_id for finding in result.findings] == ["seeing"]
+
+
+NAMING: Final = (
+    body("tool-call", **call(CARD), args={}),
+    body("tool-result", **call(), result=1) | {"runId": CARD},
+    body("source", id=CARD, sourceType="document", title="x", mimeType=CARD),
+    body("something-new", itemId=CARD, taskIds=[CARD], createdAt=int(CARD), timestamp=CARD, status=CARD),
+    body("tool-call", **call(), args={"createdAt": int(CARD), "timestamp": int(CARD), "duration": int(CARD)}),
+    body("tool-call", toolCallId="c1", toolName=CARD, args={}, title=CARD),
+    body("step-finish", stepResult={"reason": CARD}, output={"usage": {"inputTokens": int(CARD)}}),
+    body("finish", messages={"all": [{"role": CARD, "id": CARD, "content": []}]}),
+    body("file", data=base64.b64encode(b"\x89PNG" + CARD.encode()).decode(), mimeType="image/png"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("given", NAMING)
+def test_what_names_is_left_alone(given: dict[str, Any]) -> None:
+    """Ids, types, names, roles, states, times and pictures are neither looked at nor changed."""
+    out, result = guarded([given], card(strategy="block"))
+    assert out == [dump_chunk(parse_chunk(given))]
+    assert result.status == "completed"
+
+
+def test_a_clean_chunk_is_the_same_object() -> None:
+    """What nothing was found in leaves as it came, not as a copy."""
+    chunks = [
+        parse_chunk(given) for given in (*NAMING, body("tool-result", **call(), result={"a": [1.5, None]}))
+    ]
+    with Pipeline([card()]).stream_sync(chunks) as stream:
+        assert all(new is old for new, old in zip(stream, chunks, strict=True))
+
+
+def test_two_keys_that_are_hidden_alike_both_stay() -> None:
+    """A redaction loses no value, although the keys become the same."""
+    other = CARD[:-1] + "9"
+    out, _ = guarded([body("tool-result", **call(), result={CARD: 1, other: 2, "[FOUND]": 3})])
+    result = out[0]["payload"]["result"]
+    assert sorted(result.values()) == [1, 2, 3]
+    assert hidden(json.dumps(out))
+
+
+def test_paths_do_not_tell_keys() -> None:
+    """Where something was found is told by places: a key may be what another processor looks for."""
+    given = body("tool-result", **call(), result={"orchid": {"x": [CARD]}})
+    _, result = guarded([given])
+    assert [finding.channel for finding in result.findings] == ["c1:result[0][0][0]"]
+
+
+def test_bytes_of_python_are_looked_into() -> None:
+    """A value that is bytes is guarded as the text that it is."""
+    payload = ToolResultPayload(tool_call_id="c", tool_name="t", result=[f"x {CARD}".encode()])
+    with Pipeline([card()]).stream_sync([ToolResult(payload=payload)]) as stream:
+        (chunk,) = stream
+    assert chunk.payload.result == [b"x [FOUND]"]  # type: ignore[union-attr]
+
+
+# --- tool calls
+
+
+ARGS: Final = {"to": f"card {CARD}", "n": 3, "deep": [{"é": None}]}
+CLEAN_ARGS: Final = {"to": "nobody", "n": 3, "deep": [{"é": None}]}
+
+
+def cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("escaped", [True, False])
+def test_arguments_are_judged_decoded(size: int, *, escaped: bool) -> None:
+    """However they are cut, the deltas become one piece of valid JSON that agrees with the call."""
+    text = json.dumps(ARGS)
+    if escaped:
+        text = text.replace(CARD, "".join(f"\\u{ord(digit):04x}" for digit in CARD))
+    out, result = same_when_slow(streamed(cut(text, size), whole=ARGS))
+    args = {**ARGS, "to": "card [FOUND]"}
+    assert json.loads(deltas_of(out)) == args
+    assert out[-1]["payload"]["args"] == args
+    assert [one["type"] for one in out].count("tool-call-delta") == 1
+    assert [finding.channel for finding in result.findings] == ["c1:args[0]"]
+
+
+def test_clean_arguments_keep_their_text() -> None:
+    """What is clean leaves with the JSON text as it was written."""
+    text = json.dumps(CLEAN_ARGS, indent=3)
+    out, _ = same_when_slow(streamed(cut(text, 5), whole=CLEAN_ARGS))
+    assert deltas_of(out) == text
+    assert out[-1]["payload"]["args"] == CLEAN_ARGS
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_no_part_of_a_blocked_call_leaves(size: int) -> None:
+    """What stands before the call does; of the call, neither its opening nor any piece."""
+    bodies = [delta("Let me see."), *streamed(cut(json.dumps(ARGS), size), whole=ARGS)]
+    out, result = guarded(bodies, card(strategy="block"))
+    assert [one["type"] for one in out] == ["text-delta", "tripwire", "finish"]
+    assert result.text == "Let me see."
+    assert result.tool_calls == ()
+
+
+def test_arguments_that_are_complete_json_too_early_are_no_verdict() -> None:
+    """A number whose beginning is a number is judged when the call is complete."""
+    out, _ = same_when_slow([*streamed(list(CARD)), delta("done")])
+    assert json.loads(deltas_of(out)) == "[FOUND]"
+
+
+def test_a_call_without_its_end_chunk_is_decided() -> None:
+    """Without a `tool-call`, the next other chunk decides; without an end, that of the step does."""
+    text = json.dumps(ARGS)
+    out, _ = same_when_slow([*streamed([text]), delta("x"), body("finish")])
+    assert json.loads(deltas_of(out))["to"] == "card [FOUND]"
+    out, _ = same_when_slow([*streamed([text])[:-1], body("step-finish"), body("finish")])
+    assert json.loads(deltas_of(out))["to"] == "card [FOUND]"
+    out, _ = same_when_slow(streamed([text])[:-1])
+    assert json.loads(deltas_of(out))["to"] == "card [FOUND]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"to": "card {CARD}", "x',
+        '{"to": "card ' + "".join(f"\\u{ord(digit):04x}" for digit in CARD) + '", "x',
+        f'{{"a": {CARD}, "a": 1}}',
+        f'{{"a": NaN, "b": {CARD}}}',
+        "[" * 300 + f'"{CARD}"' + "]" * 300,
+        CARD + " is no JSON",
+    ],
+    ids=["cut off", "escaped and cut off", "doubled key", "not a number", "deep", "text"],
+)
+def test_arguments_that_are_no_json_are_judged_as_text(text: str) -> None:
+    """Whatever a producer sends as arguments, the card in it does not get out."""
+    out, _ = same_when_slow([*streamed(cut(text, 9)), delta("on")])
+    assert hidden(deltas_of(out))
+    assert "0034" not in deltas_of(out)
+    assert out[-1] == delta("on")
+
+
+def test_a_call_that_differs_from_what_streamed_is_judged_too() -> None:
+    """Both are looked at, whatever the other says."""
+    out, result = same_when_slow(streamed(['{"a": 1}'], whole={"a": CARD}))
+    assert (deltas_of(out), out[-1]["payload"]["args"]) == ('{"a": 1}', {"a": "[FOUND]"})
+    out, result = same_when_slow(streamed([json.dumps({"a": CARD})], whole={"a": 1}))
+    assert (json.loads(deltas_of(out)), out[-1]["payload"]["args"]) == ({"a": "[FOUND]"}, {"a": 1})
+    assert len(result.findings) == 1
+
+
+def test_parallel_calls_do_not_mix() -> None:
+    """Two calls whose parts take turns are judged each by itself and leave in their order."""
+    first, second = (streamed([f'{{"a": "{half}'[:-8], f'{half[-8:]}"}}'], id_, whole={"a": half})
+                     for id_, half in (("c1", CARD[:8]), ("c2", CARD[8:])))  # fmt: skip
+    bodies = [one for pair in zip(first, second, strict=True) for one in pair]
+    out, result = same_when_slow(bodies)
+    assert result.findings == ()
+    order = [(one["type"], one["payload"]["toolCallId"]) for one in out if one["type"] != "tool-call-delta"]
+    assert order == [
+        (one["type"], one["payload"]["toolCallId"]) for one in bodies if one["type"] != "tool-call-delta"
+    ]
+    assert [deltas_of(out, id_) for id_ in ("c1", "c2")] == [
+        f'{{"a": "{CARD[:8]}"}}',
+        f'{{"a": "{CARD[8:]}"}}',
+    ]
+
+
+# --- texts that grow in other chunks
+
+
+def test_a_card_over_two_nested_deltas_is_found() -> None:
+    """The chunks of a sub-agent are a stream of their own."""
+    inner = [delta("card " + CARD[:5]), delta(CARD[5:]), delta(" ok")]
+    out, result = same_when_slow([*nested(*inner), body("tool-result", **call(), result=1)])
+    said = "".join(one["payload"]["output"]["payload"]["text"] for one in out[:-1])
+    assert said == "card [FOUND] ok"
+    assert [finding.channel for finding in result.findings] == ["c1/t1"]
+
+
+def test_nested_texts_of_different_owners_do_not_mix() -> None:
+    """Halves in two sub-agents, in two runs or in two ids are no card."""
+    halves = CARD[:8], CARD[8:]
+    bodies = [
+        *(
+            one
+            for id_, half in zip(("c1", "c2"), halves, strict=True)
+            for one in nested(delta(half), id_=id_)
+        ),
+        *(delta(half) | {"runId": run} for run, half in zip(("r1", "r2"), halves, strict=True)),
+        delta(halves[0], "t8"),
+        delta(halves[1], "t9"),
+        delta(halves[0], "t7"),
+        delta(halves[1], "t7", "reasoning"),
+    ]
+    _, result = guarded(bodies)
+    assert result.findings == ()
+
+
+def test_a_chunk_without_its_run_belongs_to_the_one_that_spoke_last() -> None:
+    """A producer that leaves `runId` out of some chunks does not part a text by that."""
+    second = {key: value for key, value in delta(CARD[8:]).items() if key != "runId"}
+    _, result = guarded([delta(CARD[:8]), second])
+    assert result.text == "[FOUND]"
+
+
+def test_chunks_stand_in_one_another() -> None:
+    """A background task that streams a tool that streams a workflow that speaks is looked into."""
+    about = {"taskId": "k", "agentId": "a", "runId": "r", **call()}
+    bodies = [
+        body("background-task-output", **about, payload=nested(body("step-output", output=delta(half)))[0])
+        for half in (CARD[:8], CARD[8:])
+    ]
+    out, result = same_when_slow(bodies)
+    assert CARD[:8] not in json.dumps(out)
+    assert CARD[8:] not in json.dumps(out)
+    assert len(result.findings) == 1
+
+
+def test_nested_tool_calls_and_copies_are_guarded_as_outside() -> None:
+    """Arguments that stream within a sub-agent wait for their verdict; its copies are hidden in silence."""
+    out, result = same_when_slow(nested(*streamed(cut(json.dumps(ARGS), 4), whole=ARGS)))
+    assert hidden(json.dumps(out))
+    assert len(result.findings) == 1
+    out, result = guarded(nested(body("finish", output={"text": CARD})), card(strategy="block"))
+    assert (hidden(json.dumps(out)), result.status, result.findings) == (True, "completed", ())
+
+
+def test_a_delta_that_carries_more_is_guarded_whole() -> None:
+    """What a delta says besides its text is looked at, and leaves once."""
+    with_more = [
+        body("text-delta", id="t1", text=half, providerMetadata={"p": {"note": f"{CARD} {at}"}})
+        for at, half in enumerate((CARD[:8], CARD[8:]))
+    ]
+    out, result = same_when_slow(with_more)
+    assert hidden(json.dumps(out))
+    assert result.text == "[FOUND]"
+    assert [one["payload"]["providerMetadata"]["p"]["note"] for one in out] == ["[FOUND] 0", "[FOUND] 1"]
+
+
+# --- structured output
+
+
+def snapshots(*values: Any, final: Any = None) -> list[dict[str, Any]]:
+    grown = [{"type": "object", **RUN, "object": value} for value in values]
+    return grown if final is None else [*grown, {"type": "object-result", **RUN, "object": final}]
+
+
+def test_snapshots_show_no_part_of_a_card() -> None:
+    """A snapshot waits until its growing end is decided; successive ones agree, and nothing is told twice."""
+    grown = [{"name": "Jo", "card": CARD[:size]} for size in range(0, 17, 3)]
+    final = {"name": "Jo", "card": CARD, "ok": True}
+    out, result = same_when_slow(snapshots({"name": "J"}, *grown, final=final))
+    shown = [one["object"] for one in out]
+    assert shown[0] == {"name": "J"}
+    assert all(one["card"] in ("", "[FOUND]") for one in shown[1:])
+    assert shown[-1] == {"name": "Jo", "card": "[FOUND]", "ok": True}
+    assert len(out) == len(grown) + 2
+    assert len(result.findings) == 1
+
+
+def test_clean_snapshots_come_out_equal() -> None:
+    """In order, each as it was."""
+    given = snapshots({}, {"a": "x"}, {"a": "xy", "n": 1}, {"a": "xy", "n": 12}, final={"a": "xy", "n": 12})
+    out, _ = same_when_slow(given)
+    assert out == given
+
+
+def test_a_snapshot_may_take_back_what_it_said() -> None:
+    """A leaf that becomes another is judged anew, and what was there before is not lost."""
+    given = snapshots({"n": 12}, {"n": "half"}, ["other"], final=[CARD])
+    out, result = same_when_slow(given)
+    assert [one["object"] for one in out] == [{"n": 12}, {"n": "half"}, ["other"], ["[FOUND]"]]
+    assert result.object == ["[FOUND]"]
+
+
+def test_snapshots_that_just_end_are_decided() -> None:
+    """Without an `object-result`, the end of the step or of the stream decides the last one."""
+    for ending in ([], [body("step-finish"), body("finish")]):
+        out, _ = same_when_slow([*snapshots({"card": CARD[:8]}, {"card": CARD}), *ending])
+        assert [one["object"] for one in out[:2]] == [{"card": "[FOUND]"}] * 2
+
+
+# --- size
+
+
+def test_a_large_leaf_is_looked_through_in_slices() -> None:
+    """A leaf of a megabyte gives what it would in small pieces, and others run meanwhile."""
+    text = ("plain words " * 50 + CARD) * 1500
+    late: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            before = time.process_time()
+            await checkpoint()
+            late.append(time.process_time() - before)
+
+    async def guard() -> Result:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(tick)
+            result = await Pipeline([card()]).run(
+                [body("tool-result", **call(), result=[text]), body("text-delta", id="t", text=text)]
+            )
+            tasks.cancel_scope.cancel()
+        return result
+
+    result = anyio.run(guard)
+    assert len(result.findings) == 3000
+    assert result.text == text.replace(CARD, "[FOUND]")
+    assert len(late) > 100
+    assert sorted(late)[-len(late) // 10] < 0.05
