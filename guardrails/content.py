@@ -1,6 +1,7 @@
 """The content of a chunk: every string, key and number in it that is no name, visited and put back."""
 
 import base64
+import codecs
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -39,6 +40,10 @@ _BINARY_MEDIA: Final = re.compile(
     r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|zip|gzip|wasm|vnd\.(?!.*(?:json|xml))))",
     re.IGNORECASE,
 )
+_TEXT_MEDIA: Final = re.compile(r"text/|[^;]*(?:json|xml|csv|yaml|javascript)", re.IGNORECASE)
+_SHORT_FILE: Final = 200
+"""Characters below which what is said to be a picture is looked at as text too."""
+
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
 _WHOLE_NUMBER: Final = 1e21
@@ -76,8 +81,7 @@ def _below(inside: Inside) -> Inside | None:
         if carried is None:
             continue
         path = (*inside.path, *place)
-        owner = (inside.chunk.run_id or "") + "/" + _owner(inside.chunk)
-        return Inside(carried, path, (*inside.roots, path), (*inside.owners, owner))
+        return Inside(carried, path, (*inside.roots, path), (*inside.owners, owner_of(inside.chunk)))
     return None
 
 
@@ -98,8 +102,8 @@ def _at(chunk: Chunk, place: Path) -> Chunk | None:
         return None  # it only looks like one, and is guarded as the value that it is
 
 
-def _owner(chunk: Chunk) -> str:
-    """Whose stream a chunk carries: the call, task or step that it names."""
+def owner_of(chunk: Chunk) -> str:
+    """Whose stream a chunk carries or ends: the call, task or step that it names."""
     payload = getattr(chunk, "payload", None)
     beside: Any = payload if isinstance(payload, dict) else getattr(payload, "__dict__", {})
     for key in ("task_id", "tool_call_id", "taskId", "toolCallId", "id", "stepId", "agentId"):
@@ -172,9 +176,9 @@ class _Walk:
             ]
             return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
         if isinstance(value, bytes):
-            said = _utf8(value)
+            said, encoding = _read(value, "")
             answer = self._plain(said, spot)
-            return value if answer is said else _written_like(value, answer)
+            return value if answer is said else _written_like(value, answer, encoding)
         if isinstance(value, int | float) and not isinstance(value, bool):
             text = _written(value)
             answer = self._plain(text, spot)
@@ -185,10 +189,12 @@ class _Walk:
         if not text:
             return text
         uri = _DATA_URI.match(text)
-        data = text[uri.end() :] if uri else ""
-        new_data = self._file(data, uri[1], spot) if uri else ""
-        answer = self._plain(text, spot)
-        return f"{uri[0]}{new_data}" if uri and new_data != data else answer
+        if uri is None:
+            return self._plain(text, spot)
+        before, data = uri[0], text[uri.end() :]
+        parted = self._plain(before, spot) + self._file(data, uri[1], spot)
+        whole = self._plain(text, spot)
+        return whole if parted == text else parted
 
     def _object(self, given: dict[str, Any], spot: _Spot) -> dict[str, Any]:
         out: dict[str, Any] = {}
@@ -238,12 +244,13 @@ class _Walk:
         if raw is None:  # no file after all
             return self.value(data, spot) if not isinstance(data, str) else self._plain(data, spot)
         if _BINARY_MEDIA.match(media):
-            return data
-        text = _utf8(raw)
+            short = isinstance(data, str) and len(data) < _SHORT_FILE
+            return self._plain(data, spot) if short else data
+        text, encoding = _read(raw, media)
         answer = self._plain(text, spot)
         # What is base64 may be meant as it stands all the same, so it is looked at both ways.
         as_it_stands = self._plain(data, spot) if isinstance(data, str) else data
-        return as_it_stands if answer == text else _written_like(data, answer)
+        return as_it_stands if answer == text else _written_like(data, answer, encoding)
 
     def _plain(self, text: str, spot: _Spot) -> str:
         answer = self._visit(spot.surface, spot.told, text) if text else text
@@ -263,26 +270,34 @@ def _written(number: Any) -> str:
 def _bytes_of(data: Any) -> bytes | None:
     """The bytes that a base64 text or the object of a byte array stands for; None if it stands for none."""
     try:
-        if isinstance(data, str) and _BASE64.fullmatch(data):
-            plain = data.replace("+", "-").replace("/", "_")
-            return base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
-        if isinstance(data, dict) and all(key.isdigit() for key in data):
-            return bytes(data.values())
+        if isinstance(data, str):
+            plain = "".join(data.split()).replace("+", "-").replace("/", "_")
+            return (
+                base64.urlsafe_b64decode(plain + "=" * (-len(plain) % 4))
+                if _BASE64.fullmatch(plain)
+                else None
+            )
+        if isinstance(data, dict) and data.keys() == {str(at) for at in range(len(data))}:
+            return bytes(data[str(at)] for at in range(len(data)))
     except (TypeError, ValueError):
         return None
     return data if isinstance(data, bytes) else None
 
 
-def _utf8(raw: bytes) -> str:
-    """The text that bytes are; empty if they are none."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return ""
+def _read(raw: bytes, media: str) -> tuple[str, str]:
+    """The text that bytes are, and its encoding; empty if they are none."""
+    marked = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    last = ("latin-1",) if _TEXT_MEDIA.match(media) else ()
+    for encoding in (*(("utf-16",) if marked else ()), "utf-8", *last):
+        try:
+            return raw.decode(encoding), encoding
+        except UnicodeDecodeError:
+            continue
+    return "", "utf-8"
 
 
-def _written_like(data: Any, text: str) -> Any:
-    raw = text.encode("utf-8", "surrogatepass")
+def _written_like(data: Any, text: str, encoding: str) -> Any:
+    raw = text.encode(encoding, "replace" if encoding == "latin-1" else "surrogatepass")
     if isinstance(data, bytes):
         return raw
     if isinstance(data, Mapping):

@@ -37,15 +37,17 @@ class Stage:
         record: what it has refused and is waiting for.
         step: its step, once it has been opened.
         waits: whether it starts checks.
+        answer_limit: seconds that an answer which is awaited may take.
         due: when it wants `WAKE` for want of chunks, on the event loop's clock; infinity for never.
         ended: whether it has been given `END`.
     """
 
-    __slots__ = ("_processor", "_silence", "due", "ended", "record", "run", "step", "waits")
+    __slots__ = ("_processor", "_silence", "answer_limit", "due", "ended", "record", "run", "step", "waits")
 
     def __init__(self, run: Run, processor: Processor) -> None:
         self.run, self.record, self._processor = run, run.record, processor
         self.waits, self._silence = processor.waits, processor.silence
+        self.answer_limit = processor.answer_limit
         self.step: Step = _not_open
         self.due, self.ended = math.inf, False
 
@@ -207,7 +209,7 @@ class Loop:
                 for item in items:
                     answer: Any = stage.step(item)
                     if answer.__class__ not in _PLAIN and isawaitable(answer):
-                        answer = await limited(answer, stage.run.timeout)
+                        answer = await limited(answer, stage.answer_limit)
                     for given in answer:
                         if record.refusal is not None:
                             break

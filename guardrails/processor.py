@@ -340,6 +340,11 @@ class Processor(BaseModel):
         return False
 
     @property
+    def answer_limit(self) -> float | None:
+        """Seconds that an answer which its step gives later may take; None for no limit."""
+        return self.timeout
+
+    @property
     def silence(self) -> float | None:
         """Seconds without a chunk after which its step gets `WAKE`; None for never."""
         return None

@@ -88,7 +88,7 @@ KEY_SURFACES: Final[Mapping[str, Surface]] = {
 
 DATA_KEYS: Final = frozenset(
     {"args", "input", "rawInput", "result", "error", "object", "data", "value"}
-    | {"suspendPayload", "suspendData", "inputData", "resumeData", "modelOutput"}
+    | {"suspendPayload", "suspendData", "inputData", "resumeData", "modelOutput", "experimentalOutput"}
 )
 """Keys of the protocol under which there is somebody else's value: whatever its keys are, it is content."""
 

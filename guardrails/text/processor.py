@@ -112,6 +112,11 @@ class TextProcessor(Processor):
         """Time limit of one search; None for patterns whose cost is known."""
         return USER_SECONDS
 
+    @property
+    def answer_limit(self) -> float | None:
+        """None: what takes long is a large text, taken in slices; checks have limits of their own."""
+        return None
+
     def open(self, run: Run) -> Step:
         """A step of its own."""
         return TextStep([self.member(run, 0)], self.max_waiting)
@@ -197,6 +202,11 @@ class Parallel(Processor):
     def waits(self) -> bool:
         """Whether a member asks a detector."""
         return any(member.waits for member in self.members)
+
+    @property
+    def answer_limit(self) -> float | None:
+        """None, as for each member."""
+        return None
 
     def open(self, run: Run) -> Step:
         """One step for all members."""

@@ -63,10 +63,13 @@ class Snapshots:
         """Take the next snapshot; all but its last leaf are complete, and all are if it is the final one."""
         seen: dict[str, _Leaf] = {}
 
-        def note(surface: Surface, path: str, text: str) -> str:
+        def note(surface: Surface, place: str, text: str) -> str:
+            path = place
+            while path in seen:
+                path += "'"  # a file is looked at both decoded and as it stands
             leaf = self._leaves.get(path)
             if leaf is None or not text.startswith(leaf.text) or (leaf.closed and text != leaf.text):
-                leaf = _Leaf(Channel(Place(surface, f"{self._name}{path}"), self._members), self._feeds)
+                leaf = _Leaf(Channel(Place(surface, f"{self._name}{place}"), self._members), self._feeds)
             if not leaf.closed:
                 leaf.grow(text)
             for before in list(seen.values())[-1:]:

@@ -9,6 +9,9 @@ from typing import Any, Final, TypeAlias, cast
 from anyio.lowlevel import checkpoint
 
 from guardrails.chunks import (
+    BackgroundTaskCancelled,
+    BackgroundTaskCompleted,
+    BackgroundTaskFailed,
     Chunk,
     Finish,
     Object,
@@ -20,10 +23,12 @@ from guardrails.chunks import (
     ToolCallDelta,
     ToolCallInputStreamingEnd,
     ToolError,
+    ToolOutputDenied,
     ToolResult,
+    UnknownChunk,
     dump_chunk,
 )
-from guardrails.content import Inside, innermost, rewritten
+from guardrails.content import Inside, innermost, owner_of, rewritten
 from guardrails.processor import END, WAKE, Item, Report
 from guardrails.surfaces import (
     CALL_PARTS,
@@ -41,7 +46,7 @@ from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.feeds import SLICE, Feeds
-from guardrails.text.leaves import Leaves
+from guardrails.text.leaves import Known, Leaves
 from guardrails.text.member import Member, Place
 from guardrails.text.queue import Beside, CallPart, Entry, Hold, Pictured, Piece, Refused, Whole
 from guardrails.text.snapshots import Snapshots
@@ -59,7 +64,10 @@ _NOT_OPENED: Final = frozenset({TextStart, TextEnd})
 
 _OBJECTS: Final = (Object, ObjectResult)
 _FRAMES: Final = (StepFinish, Finish)
-_ANSWERS: Final = (ToolResult, ToolError)
+_ANSWERS: Final = (ToolResult, ToolError, ToolOutputDenied)
+_TASK_ENDS: Final = (BackgroundTaskCompleted, BackgroundTaskFailed, BackgroundTaskCancelled)
+_ENDINGS: Final = ("-result", "-end", "-finish", "-canceled")
+"""How the types of other chunks end with which a step or a workflow is over."""
 
 
 class TextStep:
@@ -77,7 +85,7 @@ class TextStep:
         self._calls: dict[tuple[_Scope, str], Call] = {}
         self._objects: dict[_Scope, Snapshots] = {}
         self._queue: deque[Entry] = deque()
-        self._feeds = Feeds()
+        self._feeds, self._known = Feeds(), Known()
         self._waiting = 0
 
     def __call__(self, item: Item) -> Iterable[Item] | Awaitable[Iterable[Item]]:
@@ -123,10 +131,11 @@ class TextStep:
 
     def _delta(self, delta: Delta, surface: Surface) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         """Take a plain delta, as most chunks are."""
-        if surface not in self._surfaces:
-            return self._take_bare(delta)
         payload = delta.payload
         scope = self._scope(delta, ())
+        if surface not in self._surfaces:
+            self._complete_calls(scope, delta)
+            return self._fed(partial(self._take_bare, delta))
         key = self._key(surface, scope, payload.id, named=delta.run_id is not None)
         channel = self._channel(key, payload.id)
         if channel is None:
@@ -216,7 +225,7 @@ class TextStep:
 
     def _take_call(self, item: Chunk, inside: Inside, scope: _Scope) -> None:
         part: Any = inside.chunk
-        key = scope, part.payload.tool_call_id
+        key = self._call_key(scope, part)
         place = Place("tool_args", _name(inside, key[1]))
         call = self._calls.get(key)
         if call is None:
@@ -256,7 +265,8 @@ class TextStep:
 
     def _beside(self, item: Chunk, inside: Inside, skipped: tuple[str, ...] | None) -> Beside:
         copies = type(inside.chunk) in COPIES
-        leaves = Leaves(self._copying if copies else self._members, _name(inside, ""), self._feeds)
+        members, known = (self._copying, self._known) if copies else (self._members, None)
+        leaves = Leaves(members, _name(inside, ""), self._feeds, known)
         rewritten(dump_chunk(item, keep_bytes=True), inside.roots, leaves.note, skipped)
         return Beside(item, inside, skipped, leaves, silent=copies)
 
@@ -280,6 +290,13 @@ class TextStep:
         alike = (one for one in self._texts if (one[0], one[1][1], one[2]) == (surface, scope[1], id_))
         return next(alike, key)
 
+    def _call_key(self, scope: _Scope, part: Any) -> tuple[_Scope, str]:
+        """The same for a call."""
+        key = scope, part.payload.tool_call_id
+        if part.run_id is not None or key in self._calls:
+            return key
+        return next((one for one in self._calls if (one[0][1], one[1]) == (scope[1], key[1])), key)
+
     def _complete_calls(self, scope: _Scope, chunk: Any) -> None:
         """A call is complete without a `tool-call` when something else comes after its input has ended."""
         answered = chunk.payload.tool_call_id if type(chunk) in _ANSWERS else None
@@ -295,8 +312,10 @@ class TextStep:
         elif kind in CLOSINGS:
             self._close_text(CLOSINGS[kind], scope, chunk)
             self._close_object(scope)
-        elif kind in _ANSWERS:
-            self._close_within(scope, chunk.payload.tool_call_id)
+        elif (
+            kind in _ANSWERS or kind in _TASK_ENDS or (kind is UnknownChunk and chunk.type.endswith(_ENDINGS))
+        ):
+            self._close_within(scope, owner_of(chunk))
 
     def _close_text(self, surface: Surface, scope: _Scope, closing: Any) -> None:
         key = self._key(surface, scope, closing.payload.id, named=closing.run_id is not None)
@@ -317,11 +336,9 @@ class TextStep:
 
     def _close_within(self, scope: _Scope, owner: str) -> None:
         """What a tool has streamed is over when it has answered."""
-        run, around = scope
+        around = scope[1]
         open_scopes = {key[1] for key in self._texts} | {key[0] for key in self._calls} | set(self._objects)
-        within = [
-            inner for inner in open_scopes if inner[1][: len(around) + 1] == (*around, f"{run}/{owner}")
-        ]
+        within = [inner for inner in open_scopes if inner[1][: len(around) + 1] == (*around, owner)]
         for inner in within:
             for call in [key for key in self._calls if key[0] == inner]:
                 self._calls.pop(call).complete()
@@ -392,6 +409,5 @@ def _name(inside: Inside, id_: str) -> str:
     """What names a text in findings: its id behind those of what carries it."""
     payload: Any = getattr(inside.chunk, "payload", None)
     own = id_ or getattr(payload, "tool_call_id", None) or getattr(payload, "id", None) or ""
-    ids = [owner.partition("/")[2] for owner in inside.owners]
-    name = "/".join(part for part in (*ids, own) if isinstance(part, str) and part)
+    name = "/".join(part for part in (*inside.owners, own) if isinstance(part, str) and part)
     return name if id_ else f"{name}:" if name else ""

@@ -3,19 +3,21 @@
 import base64
 import json
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final
 
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from guardrails import Parallel, Pipeline, Processor, Result
+from guardrails import Detection, Parallel, Pipeline, Processor, Result, Segment, TextProcessor
 from guardrails.chunks import Chunk, ToolResult, ToolResultPayload, dump_chunk, parse_chunk
 from guardrails.testing import Patterns, SlowWords
 
 CARD: Final = "4539578122045518"
 ENCODED: Final = base64.b64encode(CARD.encode()).decode()
+BROKEN: Final = f"{ENCODED[:9]}\n{ENCODED[9:]}"
+FILE: Final = {"mimeType": "text/plain", "data": ENCODED}
 RUN: Final = {"runId": "run", "from": "AGENT"}
 
 
@@ -104,6 +106,14 @@ PLACES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "custom": ("data", body("custom", kind="x", said=CARD)),
     "source": ("sources", body("source", id="s", sourceType="url", title=f"about {CARD}")),
     "file of text": ("sources", body("file", data=ENCODED, mimeType="text/csv")),
+    "file with line breaks": ("sources", body("file", data=BROKEN, mimeType="text/csv")),
+    "file of another encoding": (
+        "sources",
+        body("file", data=base64.b64encode(f"café {CARD}".encode("latin-1")).decode(), mimeType="text/plain"),
+    ),
+    "what is no picture": ("data", {"type": "data-x", "data": {"mimeType": "image/png", "data": CARD}}),
+    "file in an object": ("object", {"type": "object", **RUN, "object": FILE}),
+    "data URI": ("data", {"type": "data-x", "data": f"data:text/plain;base64,{ENCODED}"}),
     "file as it stands": ("sources", body("file", data=f"n: {CARD}", mimeType="text/plain")),
     "file of bytes": (
         "sources",
@@ -317,7 +327,61 @@ def test_parallel_calls_do_not_mix() -> None:
     ]
 
 
+def test_a_call_does_not_wait_for_texts_that_nobody_looks_at() -> None:
+    """What follows a call whose input has ended decides it, whatever surface it stands on."""
+    alone = card(surfaces=["tool_args"], max_waiting=200, max_hold=64)
+    out, result = guarded([*streamed(['{"a":1}']), *(delta("word " * 9) for _ in range(90))], alone)
+    assert (result.status, len(out)) == ("completed", 93)
+
+
+def test_parts_of_a_call_that_name_no_run_belong_to_it() -> None:
+    """A producer that leaves `runId` out of some parts does not part a call by that."""
+    parts = streamed([f'{{"a":"{CARD[:8]}', f'{CARD[8:]}"}}'])
+    parts[2] = {key: value for key, value in parts[2].items() if key != "runId"}
+    out, _ = guarded([*parts[:2], delta("x") | {"runId": "other"}, *parts[2:]])
+    assert json.loads(deltas_of(out)) == {"a": "[FOUND]"}
+
+
 # --- texts that grow in other chunks
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        body("tool-result", **call(), result=1),
+        body("tool-error", **call(), error="x"),
+        body(
+            "background-task-completed",
+            **call(),
+            taskId="c1",
+            agentId="a",
+            runId="r",
+            result=1,
+            completedAt="",
+        ),
+        body("workflow-step-result", id="c1", status="success"),
+    ],
+    ids=lambda given: given["type"],
+)
+def test_what_was_streamed_is_over_when_it_is_answered(ending: dict[str, Any]) -> None:
+    """A nested text that nobody closed is decided then, and holds nothing back any longer."""
+    seen: list[int] = []
+    source = [*nested(delta(CARD[:8])), ending, delta("on"), delta("and on")]
+
+    def asked() -> Iterator[dict[str, Any]]:
+        for one in source:
+            seen.append(len(out))
+            yield one
+
+    out: list[Chunk] = []
+
+    async def guard() -> None:
+        async with Pipeline([card()]).stream(asked()) as chunks:
+            async for chunk in chunks:
+                out.append(chunk)  # noqa: PERF401 - what has come is counted meanwhile
+
+    anyio.run(guard)
+    assert seen == [0, 0, 2, 3]
 
 
 def test_a_card_over_two_nested_deltas_is_found() -> None:
@@ -460,3 +524,34 @@ def test_a_large_leaf_is_looked_through_in_slices() -> None:
     assert result.text == text.replace(CARD, "[FOUND]")
     assert len(late) > 100
     assert sorted(late)[-len(late) // 10] < 0.05
+
+
+class Counting(TextProcessor):
+    """Counts the characters that it is asked about; finds cards."""
+
+    asked: ClassVar[list[str]] = []
+    longest_segment: ClassVar[int] = 10_000
+
+    async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+        self.asked.extend(segment.text for segment in segments)
+        places = [segment.text.find(CARD) for segment in segments]
+        return [[Detection(at, at + 16, "CARD", "x.card")] if at >= 0 else [] for at in places]
+
+
+def test_copies_are_looked_at_once() -> None:
+    """What a copy repeats, and what later copies repeat again, is not looked at anew while it is clean."""
+    said, secret = "nothing but plain words", f"and a card {CARD} in it"
+    content = [{"type": "text", "text": text} for text in (said, secret)]
+    copy = {"output": {"text": said, "steps": [{"content": content}]}, "messages": {"all": content}}
+    Counting.asked.clear()
+    out, result = guarded([body("step-finish", **copy), body("finish", **copy)], Counting())
+    assert Counting.asked.count(said) == 1
+    assert Counting.asked.count(secret) == 2
+    assert json.dumps(out).count("and a card [CARD] in it") == 4
+    assert result.findings == ()
+
+
+def test_a_large_text_has_no_time_limit() -> None:
+    """Only answers that are waited for have one: a long copy is no reason to end a stream."""
+    out, result = guarded([body("finish", output={"text": "plain words " * 20_000})], card(timeout=1e-6))
+    assert (result.status, len(out)) == ("completed", 1)
