@@ -18,7 +18,7 @@ STREAMS: Final = {
     "private": "invented private data, then a key",
     "plain": "a plain text, as an agent sent it",
     "reasoning": "a text after some reasoning",
-    "tool_call": "a streamed tool call, whose arguments nothing guards yet",
+    "tool_call": "a streamed tool call, whose arguments wait until it is whole",
 }
 WIDTH: Final = 92
 MARGIN: Final = 10

@@ -120,7 +120,7 @@ def test_the_contract_catches(broken: type[Processor], name: str) -> None:
         check(
             name,
             Subject(lambda: [broken()], texts_of(FRAGMENTS), FRAGMENTS[:1], surfaces=surfaces),
-            examples=2000,
+            examples=6000,
             shrink=False,
             derandomize=True,
         )

@@ -101,15 +101,20 @@ def test_the_streams_are_chunks(name: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_the_recorded_streams_pass(name: str) -> None:
-    """A recorded stream arrives whole: the same texts, and every other chunk as it was."""
+    """A recorded stream arrives whole: the same texts and arguments, and every other chunk as it was."""
     lines = path_of(name).read_text(encoding="utf-8").splitlines()
     with load_pipeline(GUARD).stream_sync(lines) as chunks:
         came = [dump_chunk(chunk) for chunk in chunks]
-    deltas = ("text-delta", "reasoning-delta")
+    deltas = ("text-delta", "reasoning-delta", "tool-call-delta")
     sent = [json.loads(line) for line in lines]
     assert [chunk for chunk in came if chunk["type"] not in deltas] == [
         chunk for chunk in sent if chunk["type"] not in deltas
     ]
+    pieces_of = [
+        [chunk["payload"]["argsTextDelta"] for chunk in stream if chunk["type"] == "tool-call-delta"]
+        for stream in (came, sent)
+    ]
+    assert "".join(pieces_of[0]) == "".join(pieces_of[1])
     assert chunks.result.text == text_of(name)
     assert chunks.result.reasoning == text_of(name, "reasoning-delta")
     assert chunks.result.findings == ()
@@ -183,12 +188,13 @@ def test_the_demo_shows_what_was_found_and_how_it_ended() -> None:
 
 
 def test_the_demo_counts_what_is_held() -> None:
-    """The key of the private stream is held whole, and never more than it; of clean text, some characters."""
+    """The key is held whole, and never more than it, and so are arguments; of clean text, some characters."""
     most = {
         name: int(re.findall(r"(\d+) characters at most", sections["held"])[0])
         for name, sections in shown().items()
     }
     assert most.pop("private") == 60
+    assert most.pop("tool_call") == len('{"city":"Rome"}')
     assert max(most.values()) <= 12
 
 
