@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from guardrails.chunks import MAX_DEPTH
+from guardrails.chunks import parse_chunk
 from guardrails.content import rewritten_value
 from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
@@ -110,33 +110,12 @@ def _read(text: str) -> tuple[list[Any] | None, bool]:
         doubled = doubled or len(value) < len(given)  # the first of two is in the text alone
         return value
 
-    if not text or text.count("{") + text.count("[") > MAX_DEPTH * 64:
-        return None, True
     try:
-        value = json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse)
-        if _depth_fits(value):
-            return [value], not doubled
+        value = json.loads(text, object_pairs_hook=pairs)
+        parse_chunk({"type": "object", "object": value})  # refuses what no chunk may hold
     except (ValueError, RecursionError):
-        pass
-    return None, True
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _depth_fits(value: Any) -> bool:
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            return False
-        level = [
-            item
-            for box in level
-            for item in (box.values() if isinstance(box, dict) else box if isinstance(box, list) else ())
-        ]
-    return True
+        return None, True
+    return [value], not doubled
 
 
 def _same(first: Any, second: Any) -> bool:

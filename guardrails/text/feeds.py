@@ -17,6 +17,11 @@ class Feeds:
         self._size = 0
 
     @property
+    def any(self) -> bool:
+        """Whether something waits to be looked through."""
+        return bool(self._waiting)
+
+    @property
     def large(self) -> bool:
         """Whether this is too much to be taken at once."""
         return self._size > 2 * SLICE

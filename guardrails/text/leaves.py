@@ -42,10 +42,10 @@ class Leaves:
         if self._known is not None and (text in self._places or self._known.has(text)):
             self._leaves.append((text, self._places.get(text)))
             return text
-        self._places[text] = len(self._channels)
         channel = Channel(Place(surface, f"{self._name}{path}"), self._members)
         self._feeds.feed(channel, text)
         self._feeds.close(channel)
+        self._places[text] = len(self._channels)
         self._leaves.append((text, len(self._channels)))
         self._channels.append(channel)
         return text

@@ -10,10 +10,11 @@ from pydantic import Field, PrivateAttr, model_validator
 from guardrails.processor import Processor, Run, Step, Strategy
 from guardrails.surfaces import SURFACES, Surface
 from guardrails.text.member import Member, Place, Reader
+from guardrails.text.opened import MOST_TEXTS
 from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
 from guardrails.text.scan import Joined, Search, Window
-from guardrails.text.step import MOST_TEXTS, TextStep
+from guardrails.text.step import TextStep
 from guardrails.text.view import RawView, View
 
 LEAST_KEY: Final = 16

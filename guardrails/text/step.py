@@ -9,30 +9,20 @@ from typing import Any, Final, TypeAlias, cast
 from anyio.lowlevel import checkpoint
 
 from guardrails.chunks import (
-    BackgroundTaskCancelled,
-    BackgroundTaskCompleted,
-    BackgroundTaskFailed,
     Chunk,
-    Finish,
     Object,
     ObjectResult,
-    StepFinish,
     TextEnd,
     TextStart,
     ToolCall,
     ToolCallDelta,
     ToolCallInputStreamingEnd,
-    ToolError,
-    ToolOutputDenied,
-    ToolResult,
-    UnknownChunk,
     dump_chunk,
 )
-from guardrails.content import Inside, innermost, owner_of, rewritten
+from guardrails.content import Inside, innermost, rewritten
 from guardrails.processor import END, WAKE, Item, Report
 from guardrails.surfaces import (
     CALL_PARTS,
-    CLOSINGS,
     COPIES,
     DELTAS,
     SURFACES,
@@ -42,32 +32,21 @@ from guardrails.surfaces import (
     plain,
     size_of,
 )
-from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.feeds import SLICE, Feeds
 from guardrails.text.leaves import Known, Leaves
 from guardrails.text.member import Member, Place
+from guardrails.text.opened import Opened, Scope
 from guardrails.text.queue import Beside, CallPart, Entry, Hold, Pictured, Piece, Refused, Whole
-from guardrails.text.snapshots import Snapshots
-
-MOST_TEXTS: Final = 1024
-"""Texts that may be open at once; a producer that opens more never closes them, and memory has an end."""
-
-_Scope: TypeAlias = tuple[str, tuple[str, ...]]
-"""Whose texts these are: the run, and whose streams stand around it."""
-
-_Key: TypeAlias = tuple[Surface, _Scope, str]
 
 _NOT_OPENED: Final = frozenset({TextStart, TextEnd})
 """Chunk types without content, if they carry nothing beside the protocol's own keys."""
 
 _OBJECTS: Final = (Object, ObjectResult)
-_FRAMES: Final = (StepFinish, Finish)
-_ANSWERS: Final = (ToolResult, ToolError, ToolOutputDenied)
-_TASK_ENDS: Final = (BackgroundTaskCompleted, BackgroundTaskFailed, BackgroundTaskCancelled)
-_ENDINGS: Final = ("-result", "-end", "-finish", "-canceled")
-"""How the types of other chunks end with which a step or a workflow is over."""
+
+_Then: TypeAlias = Callable[[], Iterable[Item]]
+"""What is to be done once everything that has come is looked through."""
 
 
 class TextStep:
@@ -80,13 +59,10 @@ class TextStep:
         self._record = members[0].run.record
         self._surfaces = {surface for member in members for surface in member.surfaces}
         self._max_waiting = max_waiting
-        self._run, self._first_run, self._ended = "", "", False
-        self._texts: dict[_Key, Channel] = {}
-        self._calls: dict[tuple[_Scope, str], Call] = {}
-        self._objects: dict[_Scope, Snapshots] = {}
-        self._queue: deque[Entry] = deque()
         self._feeds, self._known = Feeds(), Known()
-        self._waiting = 0
+        self._open = Opened(members, self._feeds)
+        self._queue: deque[Entry] = deque()
+        self._waiting, self._ended = 0, False
 
     def __call__(self, item: Item) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         """Take one item; give what is decided by it, later if there is much to look through."""
@@ -98,14 +74,14 @@ class TextStep:
                 channel.collect()
         elif item is END:
             self._ended = True
-            self._close_all()
+            self._open.close_all()
         elif kind is Report or (kind in _NOT_OPENED and not self._queue and plain(item)):
             return self._take_bare(item)
         else:
             return self._fed(self._take(cast("Chunk", item)))
         return self._fed(self._drain)
 
-    def _fed(self, then: Callable[[], Iterable[Item]]) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+    def _fed(self, then: _Then) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         """Go on once all that has come is looked through."""
         if self._feeds.large:
             return self._slowly(then)
@@ -113,7 +89,7 @@ class TextStep:
             pass
         return then()
 
-    async def _slowly(self, then: Callable[[], Iterable[Item]]) -> Iterable[Item]:
+    async def _slowly(self, then: _Then) -> Iterable[Item]:
         for _ in self._feeds.flush():
             await checkpoint()
         return then()
@@ -121,7 +97,7 @@ class TextStep:
     def _take_bare(self, item: Item) -> Iterable[Item]:
         """Take what has no content."""
         if type(item) is TextEnd:
-            self._close_text("text", self._scope(item, ()), item)
+            self._open.close_text("text", self._open.scope(item, ()), item)
         if not self._queue:
             return (item,)
         self._push(Whole(item, None, self._size(item)))
@@ -132,17 +108,17 @@ class TextStep:
     def _delta(self, delta: Delta, surface: Surface) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         """Take a plain delta, as most chunks are."""
         payload = delta.payload
-        scope = self._scope(delta, ())
+        scope = self._open.scope(delta, ())
+        if self._open.waits_for_calls:
+            self._open.complete_calls(scope, delta)
         if surface not in self._surfaces:
-            self._complete_calls(scope, delta)
             return self._fed(partial(self._take_bare, delta))
-        key = self._key(surface, scope, payload.id, named=delta.run_id is not None)
-        channel = self._channel(key, payload.id)
+        place = Place(surface, payload.id)
+        channel = self._open.text(place, scope, delta)
         if channel is None:
-            return self._drain()
+            return self._too_many(place)
         start = channel.end
-        if self._calls or len(payload.text) > SLICE:
-            self._complete_calls(scope, delta)
+        if self._feeds.any or len(payload.text) > SLICE:
             self._feeds.feed(channel, payload.text)
             return self._fed(partial(self._push_delta, delta, channel, start))
         channel.feed(payload.text)
@@ -162,76 +138,56 @@ class TextStep:
             self._push(Piece(delta, text, channel, start))
         return self._drain()
 
-    def _channel(self, key: _Key, name: str) -> Channel | None:
-        """The text that is kept there; None if there are too many, which is refused."""
-        channel = self._texts.get(key)
-        if channel is None and not self._too_many(place := Place(key[0], name)):
-            channel = self._texts[key] = Channel(place, self._members)
-        return channel
-
-    def _too_many(self, place: Place) -> bool:
-        full = len(self._texts) + len(self._calls) + len(self._objects) >= MOST_TEXTS
-        if full:
-            self._push(Refused(self._members[0].limit("limit.texts", place, 0, 0)))
-        return full
+    def _too_many(self, place: Place) -> Iterable[Item]:
+        """Refuse because more texts are open than may be."""
+        self._push(Refused(self._members[0].limit("limit.texts", place, 0, 0)))
+        return self._drain()
 
     # --- other chunks
 
-    def _take(self, item: Chunk) -> Callable[[], Iterable[Item]]:
+    def _take(self, item: Chunk) -> _Then:
         """Take any other chunk, which may carry another one; what is to be done once it is looked through."""
         inside = innermost(item)
         chunk: Any = inside.chunk
         kind = type(chunk)
-        scope = self._scope(chunk, inside.owners)
+        scope = self._open.scope(chunk, inside.owners)
         if kind in CALL_PARTS and "tool_args" in self._surfaces:
-            self._take_call(item, inside, scope)
-            return self._drain
-        self._complete_calls(scope, chunk)
-        self._close_after(scope, chunk)
+            return self._take_call(item, inside, scope)
+        self._open.complete_calls(scope, chunk)
+        self._open.close_after(scope, chunk)
         surface = DELTAS.get(kind)
         if surface in self._surfaces:
             return self._take_delta(item, inside, scope, surface)
         if kind in _OBJECTS and "object" in self._surfaces:
-            self._take_object(item, inside, scope)
-        else:
-            self._push(Whole(item, self._beside(item, inside, None), self._size(item)))
-        return self._drain
+            return self._take_object(item, inside, scope)
+        return self._pushed(Whole(item, self._beside(item, inside, None), self._size(item)))
 
-    def _take_delta(
-        self, item: Chunk, inside: Inside, scope: _Scope, surface: Surface
-    ) -> Callable[[], Iterable[Item]]:
+    def _take_delta(self, item: Chunk, inside: Inside, scope: Scope, surface: Surface) -> _Then:
         """Take a delta that is carried by another chunk, or that carries more than its text."""
         delta: Any = inside.chunk
-        text, id_ = delta.payload.text, delta.payload.id
-        key = self._key(surface, scope, id_, named=delta.run_id is not None)
-        channel = self._channel(key, _name(inside, id_))
+        text = delta.payload.text
+        place = Place(surface, _name(inside, delta.payload.id))
+        channel = self._open.text(place, scope, delta)
         if channel is None:
-            return self._drain
+            return partial(self._too_many, place)
         path = (*inside.path, "payload", "text")
-        beside = self._beside(item, inside, path)
-        start = channel.end
+        beside, start = self._beside(item, inside, path), channel.end
         self._feeds.feed(channel, text)
 
         def push() -> Iterable[Item]:
-            place = path if inside.path else None
-            self._push(
-                Piece(
-                    item, text, channel, start, beside, place, more=not plain(delta), extra=self._size(item)
-                )
-            )
+            more, extra = not plain(delta), self._size(item)
+            at = path if inside.path else None
+            self._push(Piece(item, text, channel, start, beside, at, more=more, extra=extra))
             return self._drain()
 
         return push
 
-    def _take_call(self, item: Chunk, inside: Inside, scope: _Scope) -> None:
+    def _take_call(self, item: Chunk, inside: Inside, scope: Scope) -> _Then:
         part: Any = inside.chunk
-        key = self._call_key(scope, part)
-        place = Place("tool_args", _name(inside, key[1]))
-        call = self._calls.get(key)
+        place = Place("tool_args", _name(inside, part.payload.tool_call_id))
+        call = self._open.call(place, scope, part)
         if call is None:
-            if self._too_many(place):
-                return
-            call = self._calls[key] = Call(place, self._members, self._feeds)
+            return partial(self._too_many, place)
         path: tuple[str, ...] | None = None
         first = False
         match part:
@@ -242,26 +198,27 @@ class TextStep:
                 call.ended = True
             case ToolCall():
                 path = (*inside.path, "payload", "args")
-                call.complete(part.payload.args)
-                del self._calls[key]
+                self._open.complete(call, part.payload.args)
             case _:
                 pass
         beside = self._beside(item, inside, path)
-        self._push(CallPart(call, beside, path, self._size(item), first=first))
+        return self._pushed(CallPart(call, beside, path, self._size(item), first=first))
 
-    def _take_object(self, item: Chunk, inside: Inside, scope: _Scope) -> None:
+    def _take_object(self, item: Chunk, inside: Inside, scope: Scope) -> _Then:
         chunk: Any = inside.chunk
-        snapshots = self._objects.get(scope)
+        name, final = _name(inside, ""), type(chunk) is ObjectResult
+        snapshots = self._open.snapshots(name, scope, final=final)
         if snapshots is None:
-            if self._too_many(Place("object", _name(inside, "object"))):
-                return
-            snapshots = self._objects[scope] = Snapshots(self._members, _name(inside, ""), self._feeds)
-        final = type(chunk) is ObjectResult
+            return partial(self._too_many, Place("object", f"{name}object"))
         snapshot = snapshots.take(chunk.object, final=final)
-        if final:
-            del self._objects[scope]
         path = (*inside.path, "object")
-        self._push(Pictured(snapshot, self._beside(item, inside, path), path, self._size(item)))
+        beside = self._beside(item, inside, path)
+        return self._pushed(Pictured(snapshot, beside, path, self._size(item)))
+
+    def _pushed(self, entry: Entry) -> _Then:
+        """Put something into the queue; what is to be done once it is looked through."""
+        self._push(entry)
+        return self._drain
 
     def _beside(self, item: Chunk, inside: Inside, skipped: tuple[str, ...] | None) -> Beside:
         copies = type(inside.chunk) in COPIES
@@ -269,89 +226,6 @@ class TextStep:
         leaves = Leaves(members, _name(inside, ""), self._feeds, known)
         rewritten(dump_chunk(item, keep_bytes=True), inside.roots, leaves.note, skipped)
         return Beside(item, inside, skipped, leaves, silent=copies)
-
-    # --- what is open
-
-    def _scope(self, chunk: Any, owners: tuple[str, ...]) -> _Scope:
-        """Whose texts a chunk is about; one that names no run belongs to the run that spoke last."""
-        run = self._run
-        if chunk.run_id is not None:
-            self._first_run = self._first_run or chunk.run_id
-            run = "" if chunk.run_id == self._first_run else chunk.run_id
-        if not owners:
-            self._run = run
-        return (run, owners)
-
-    def _key(self, surface: Surface, scope: _Scope, id_: str, *, named: bool) -> _Key:
-        """Under what a text is kept; one whose run is not named may have been begun in another run."""
-        key = surface, scope, id_
-        if named or key in self._texts:
-            return key
-        alike = (one for one in self._texts if (one[0], one[1][1], one[2]) == (surface, scope[1], id_))
-        return next(alike, key)
-
-    def _call_key(self, scope: _Scope, part: Any) -> tuple[_Scope, str]:
-        """The same for a call."""
-        key = scope, part.payload.tool_call_id
-        if part.run_id is not None or key in self._calls:
-            return key
-        return next((one for one in self._calls if (one[0][1], one[1]) == (scope[1], key[1])), key)
-
-    def _complete_calls(self, scope: _Scope, chunk: Any) -> None:
-        """A call is complete without a `tool-call` when something else comes after its input has ended."""
-        answered = chunk.payload.tool_call_id if type(chunk) in _ANSWERS else None
-        for key in [key for key in self._calls if key[0] == scope]:
-            if self._calls[key].ended or type(chunk) in _FRAMES or key[1] == answered:
-                self._calls.pop(key).complete()
-
-    def _close_after(self, scope: _Scope, chunk: Any) -> None:
-        """Close what does not grow any more after a chunk."""
-        kind = type(chunk)
-        if kind in _FRAMES:
-            self._close_scope(scope)
-        elif kind in CLOSINGS:
-            self._close_text(CLOSINGS[kind], scope, chunk)
-            self._close_object(scope)
-        elif (
-            kind in _ANSWERS or kind in _TASK_ENDS or (kind is UnknownChunk and chunk.type.endswith(_ENDINGS))
-        ):
-            self._close_within(scope, owner_of(chunk))
-
-    def _close_text(self, surface: Surface, scope: _Scope, closing: Any) -> None:
-        key = self._key(surface, scope, closing.payload.id, named=closing.run_id is not None)
-        channel = self._texts.pop(key, None)
-        if channel is not None:
-            channel.close()
-
-    def _close_object(self, scope: _Scope) -> None:
-        if scope in self._objects:
-            self._objects[scope].close()
-
-    def _close_scope(self, scope: _Scope) -> None:
-        """A step has ended: none of its texts grows any more."""
-        for key in [key for key in self._texts if key[1] == scope]:
-            self._texts.pop(key).close()
-        self._close_object(scope)
-        self._objects.pop(scope, None)
-
-    def _close_within(self, scope: _Scope, owner: str) -> None:
-        """What a tool has streamed is over when it has answered."""
-        around = scope[1]
-        open_scopes = {key[1] for key in self._texts} | {key[0] for key in self._calls} | set(self._objects)
-        within = [inner for inner in open_scopes if inner[1][: len(around) + 1] == (*around, owner)]
-        for inner in within:
-            for call in [key for key in self._calls if key[0] == inner]:
-                self._calls.pop(call).complete()
-            self._close_scope(inner)
-
-    def _close_all(self) -> None:
-        for call in self._calls.values():
-            call.complete()
-        for channel in self._texts.values():
-            channel.close()
-        for snapshots in self._objects.values():
-            snapshots.close()
-        self._calls, self._texts, self._objects = {}, {}, {}
 
     # --- the queue
 
