@@ -105,14 +105,17 @@ _TIME_KEYS: Final = frozenset({"timestamp", "eventTimestamp", "duration", "elaps
 _TIME_ENDING: Final = "At"
 _NAMES_WITHIN: Final[Mapping[str, frozenset[str]]] = {
     "stepResult": frozenset({"reason"}),
-    "goal": frozenset({"iteration", "maxRuns"}),
-    "is-task-complete": frozenset({"iteration"}),
-    "results": frozenset({"score"}),
-    "background-task-progress": frozenset({"runningCount"}),
     "tool-call": frozenset({"title"}),
     "tool-call-input-streaming-start": frozenset({"title"}),
 }
 _USAGE: Final = frozenset({"usage", "totalUsage"})
+_COUNTS_WITHIN: Final[Mapping[str, frozenset[str]]] = {
+    "goal": frozenset({"iteration", "maxRuns"}),
+    "is-task-complete": frozenset({"iteration"}),
+    "results": frozenset({"score"}),
+    "background-task-progress": frozenset({"runningCount"}),
+}
+"""Numbers that the protocol wants to be numbers: they count, and could not be redacted."""
 
 CLOSED_TYPES: Final = frozenset(
     name
@@ -163,7 +166,7 @@ def names(key: str, value: object, under: str) -> bool:
         return False
     if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         return False
-    if isinstance(value, int | float) and under in _USAGE:
+    if isinstance(value, int | float) and (under in _USAGE or key in _COUNTS_WITHIN.get(under, ())):
         return True
     naming = key in NAMES or key.endswith(_NAME_ENDINGS) or is_time(key)
     return naming or key in _NAMES_WITHIN.get(under, ())

@@ -119,6 +119,7 @@ PLACES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         "sources",
         body("file", data={str(at): byte for at, byte in enumerate(CARD.encode())}, mimeType="text/plain"),
     ),
+    "a score that is text": ("other", body("something-new", results=[{"score": CARD}])),
     "raw": ("other", body("raw", choices=[{"delta": CARD}])),
     "bare raw": ("other", {"type": "raw", **RUN, "payload": CARD}),
     "error of the stream": ("other", body("error", error={"message": CARD})),
