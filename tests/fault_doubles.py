@@ -69,11 +69,25 @@ def burn_at_once(way: Way) -> Any:
         raise ValueError(f"cannot bear {FUSE}")
 
 
-class FusedPattern(TextProcessor):
-    """Its pattern, or the check of what matches, goes wrong at the fuse."""
+class Fused(TextProcessor):
+    """Goes wrong in a way of its own, or before it looks at anything."""
 
     way: Way = "raises"
     at: At = "look"
+
+    def view(self) -> View:
+        if self.at == "begin":
+            raise ValueError(FUSE)
+        return super().view()
+
+    def member(self, run: Run, order: int) -> Member:
+        if self.at == "open":
+            raise ValueError(FUSE)
+        return super().member(run, order)
+
+
+class FusedPattern(Fused):
+    """Its pattern, or the check of what matches, goes wrong at the fuse."""
 
     @property
     def search_seconds(self) -> float | None:
@@ -84,37 +98,14 @@ class FusedPattern(TextProcessor):
         find = slow if self.way == "hangs" else r"fuse-8843a{1,500}"
         return [Pattern("FUSE", find, "test.fuse", verify=lambda _found: int(burn_at_once(self.way)))]
 
-    def view(self) -> View:
-        if self.at == "begin":
-            raise ValueError(FUSE)
-        return super().view()
 
-    def member(self, run: Run, order: int) -> Member:
-        if self.at == "open":
-            raise ValueError(FUSE)
-        return super().member(run, order)
-
-
-class FusedDetector(TextProcessor):
+class FusedDetector(Fused):
     """Its detector goes wrong at the fuse."""
-
-    way: Way = "raises"
-    at: At = "look"
 
     async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
         if any(FUSE in segment.text for segment in segments):
             return await burn(self.way)  # type: ignore[no-any-return]  # as somebody may write it
         return [[] for _ in segments]
-
-    def view(self) -> View:
-        if self.at == "begin":
-            raise ValueError(FUSE)
-        return super().view()
-
-    def member(self, run: Run, order: int) -> Member:
-        if self.at == "open":
-            raise ValueError(FUSE)
-        return super().member(run, order)
 
 
 class FusedStep(Processor):

@@ -5,10 +5,8 @@ is not overlooked here as well.
 """
 
 import json
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from guardrails import Pipeline, Result
 from guardrails.chunks import Chunk, dump_json
+from guardrails.testing.outcomes import logged
 
 Body: TypeAlias = dict[str, Any]
 """A chunk as a JSON object."""
@@ -581,25 +580,6 @@ class Came:
         joined = "\n".join(joined_texts(self.bodies))
         told = repr(self.result.findings) + repr(self.result.tripwire) + repr(self.result)
         return "\n".join([*self.lines, joined, told, self.log])
-
-
-@contextmanager
-def logged() -> Iterator[list[str]]:
-    """What the library logs, at every level."""
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(  # type: ignore[method-assign]  # all that is needed of one
-        logging.Formatter("%(message)s").format(record) + repr(record.args)
-    )
-    logger = logging.getLogger("guardrails")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        yield lines
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
 
 
 async def came_of(pipeline: Pipeline, source: Sequence[Any]) -> Came:

@@ -10,8 +10,9 @@ Needs the extra `testing`.
 """
 
 from guardrails.testing.broken import BROKEN, FRAGMENTS, Sound
-from guardrails.testing.contract import BACKENDS, CONTRACT, Outcome, Subject, check, outcome
+from guardrails.testing.contract import BACKENDS, CONTRACT, Subject, check
 from guardrails.testing.fakes import Idle, Patterns, SlowWords
+from guardrails.testing.outcomes import Outcome, outcome
 from guardrails.testing.scripts import (
     Dropped,
     Tape,

@@ -1,9 +1,7 @@
 """The contract as properties, each of which a pipeline of the processors under test must keep."""
 
-import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
@@ -17,14 +15,13 @@ from guardrails.chunks import Chunk, TextDelta, dump_chunk, dump_json, parse_chu
 from guardrails.pipeline import Pipeline
 from guardrails.processor import FAILED, Finding, Processor
 from guardrails.release import Release
-from guardrails.stream import Result
 from guardrails.surfaces import SURFACES, Surface, whole_characters
+from guardrails.testing.outcomes import Outcome, logged, outcome
 from guardrails.testing.scripts import (
     CALLS,
     LANES,
     NESTED,
     NEUTRAL,
-    Dropped,
     Lane,
     Passage,
     Tape,
@@ -71,50 +68,6 @@ class Subject:
     def pipeline(self) -> Pipeline:
         """A pipeline of new processors."""
         return Pipeline(self.make(), release=self.release)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one stream: what was read, what was found, and how it ended."""
-
-    read: Transcript
-    result: Result
-    chunks: Sequence[Chunk]
-
-    @property
-    def told(self) -> str:
-        """What was read and found, for people."""
-        labels = [f"{one.label} {one.start}-{one.end}" for one in self.result.findings]
-        return f"{self.result.text!r} ({self.result.status}; found: {', '.join(labels) or 'nothing'})"
-
-    @property
-    def comparable(self) -> tuple[Any, ...]:
-        """What may not depend on the cutting or on who was faster.
-
-        That a source has told its usage before a refusal was decided may, so the made end is left out.
-        """
-        tripwire = self.result.tripwire
-        kinds = [entry["type"] if isinstance(entry, dict) else "" for entry in self.read]
-        return (
-            self.read[: kinds.index("tripwire") + 1] if tripwire else self.read,
-            kinds,
-            self.result.findings,
-            self.result.status,
-            self.result.text,
-            self.result.reasoning,
-            tripwire and dump_chunk(tripwire),
-        )
-
-
-async def outcome(pipeline: Pipeline, tape: Tape) -> Outcome:
-    """Guard a tape to its end."""
-    async with pipeline.stream(tape.play(), run_id="run") as chunks:
-        try:
-            async for chunk in chunks:
-                tape.received.append(chunk)
-        except Dropped:
-            assert tape.fails_at is not None
-    return Outcome(transcript(tape.received), chunks.result, tape.received)
 
 
 async def _guarded(pipeline: Pipeline, tape: Tape) -> Outcome:
@@ -267,7 +220,7 @@ async def a_refused_step_stays_unseen(subject: Subject, data: st.DataObject) -> 
 async def found_text_stays_secret(subject: Subject, data: st.DataObject) -> None:
     """Rule 1: what was found is in no tripwire, finding or log line."""
     parts, cut = data.draw(passages(subject.texts)), data.draw(cuttings)
-    with _logged() as lines:
+    with logged() as lines:
         came = await _guarded(subject.pipeline(), Tape(chunks_of(parts, cut)))
     tripwire = came.result.tripwire
     told = "\n".join([*lines, repr(came.result.findings), repr(tripwire and dump_chunk(tripwire))])
@@ -422,20 +375,3 @@ def _found_text(parts: Sequence[Passage], finding: Finding) -> str:
     lane = (finding.surface, finding.channel.partition(":")[0])
     text = "".join(part[1] for part in parts if isinstance(part, tuple) and part[0] == lane)
     return text[finding.start : finding.end]
-
-
-@contextmanager
-def _logged() -> Iterator[list[str]]:
-    """The lines that the library logs meanwhile."""
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("guardrails")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        yield lines
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
