@@ -52,14 +52,19 @@ class Opened:
         self._texts: dict[_Key, Channel] = {}
         self._calls: dict[_Key, Call] = {}
         self._objects: dict[Scope, Snapshots] = {}
+        # The text of the last delta, as long as nothing but its deltas comes.
+        self._last: tuple[Surface, str | None, str, Channel] | None = None
 
-    @property
-    def waits_for_calls(self) -> bool:
-        """Whether there are calls that any chunk may complete."""
-        return bool(self._calls)
+    def again(self, surface: Surface, delta: Any) -> Channel | None:
+        """The text of a delta that follows one of the same text, as most do; None if it does not."""
+        last = self._last
+        if last is None or last[2] != delta.payload.id or last[1] != delta.run_id or last[0] != surface:
+            return None
+        return last[3]
 
     def scope(self, chunk: Any, owners: tuple[str, ...]) -> Scope:
         """Whose texts a chunk is about; one that names no run belongs to the run that spoke last."""
+        self._last = None
         run = self._run
         if chunk.run_id is not None:
             self._first_run = self._first_run or chunk.run_id
@@ -74,6 +79,8 @@ class Opened:
         channel = self._texts.get(key)
         if channel is None and not self._full:
             channel = self._texts[key] = Channel(place, self._members)
+        if channel is not None and not scope[1]:
+            self._last = (place.surface, delta.run_id, delta.payload.id, channel)
         return channel
 
     def call(self, place: Place, scope: Scope, part: Any) -> Call | None:
@@ -143,7 +150,7 @@ class Opened:
             channel.close()
         for snapshots in self._objects.values():
             snapshots.close()
-        self._calls, self._texts, self._objects = {}, {}, {}
+        self._calls, self._texts, self._objects, self._last = {}, {}, {}, None
 
     def _close_object(self, scope: Scope) -> None:
         if scope in self._objects:

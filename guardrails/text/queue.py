@@ -170,6 +170,17 @@ class Piece:
         """Characters that count as waiting."""
         return self.end - self.start + self._extra
 
+    def takes(self, delta: Delta, channel: Channel) -> bool:
+        """Whether the next plain delta of a text can be one with it."""
+        mine = self.delta
+        return (
+            self.channel is channel
+            and not self._more
+            and self.path is None
+            and mine.run_id == delta.run_id
+            and mine.from_ == delta.from_
+        )
+
     def extend(self, delta: Chunk, text: str) -> None:
         """Take the next delta in."""
         self.delta, self.text, self.end, self.whole = delta, text, self.channel.end, False

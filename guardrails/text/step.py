@@ -28,7 +28,6 @@ from guardrails.surfaces import (
     SURFACES,
     Delta,
     Surface,
-    joinable,
     plain,
     size_of,
 )
@@ -107,22 +106,30 @@ class TextStep:
 
     def _delta(self, delta: Delta, surface: Surface) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         """Take a plain delta, as most chunks are."""
-        payload = delta.payload
+        channel = self._open.again(surface, delta)
+        if channel is None:
+            return self._first_delta(delta, surface)
+        return self._more_text(delta, channel)
+
+    def _first_delta(self, delta: Delta, surface: Surface) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+        """Take a plain delta before which something else came."""
         scope = self._open.scope(delta, ())
-        if self._open.waits_for_calls:
-            self._open.complete_calls(scope, delta)
+        self._open.complete_calls(scope, delta)
         if surface not in self._surfaces:
             return self._fed(partial(self._take_bare, delta))
-        place = Place(surface, payload.id)
+        place = Place(surface, delta.payload.id)
         channel = self._open.text(place, scope, delta)
-        if channel is None:
-            return self._too_many(place)
-        start = channel.end
-        if self._feeds.any or len(payload.text) > SLICE:
-            self._feeds.feed(channel, payload.text)
+        return (
+            self._fed(partial(self._too_many, place)) if channel is None else self._more_text(delta, channel)
+        )
+
+    def _more_text(self, delta: Delta, channel: Channel) -> Iterable[Item] | Awaitable[Iterable[Item]]:
+        text, start = delta.payload.text, channel.end
+        if self._feeds.any or len(text) > SLICE:
+            self._feeds.feed(channel, text)
             return self._fed(partial(self._push_delta, delta, channel, start))
-        channel.feed(payload.text)
-        if not self._queue and channel.untouched(start, payload.text):
+        channel.feed(text)
+        if not self._queue and channel.untouched(start, text):
             channel.skip()
             return (delta,)
         return self._push_delta(delta, channel, start)
@@ -131,7 +138,7 @@ class TextStep:
         """Put a delta that has been looked through into the queue."""
         text = delta.payload.text
         last = self._queue[-1] if self._queue else None
-        if isinstance(last, Piece) and last.channel is channel and joinable(last.delta, delta):
+        if isinstance(last, Piece) and last.takes(delta, channel):
             self._waiting += channel.end - start
             last.extend(delta, text)
         else:
