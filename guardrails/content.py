@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from guardrails.chunks import Chunk, ChunkError, Part, parse_chunk
+from guardrails.chunks import Chunk, ChunkError, Part, Raw, UnknownChunk, parse_chunk
 from guardrails.surfaces import (
     CARRIERS,
     CLOSED_TYPES,
     DATA_KEYS,
     KEY_SURFACES,
     NAMES,
+    PIECES,
+    STREAMED,
     Surface,
     is_data,
     is_time,
@@ -32,7 +34,7 @@ _Context: TypeAlias = Literal["closed", "open", "data"]
 """What an object is: of the protocol with its own keys or with others besides, or somebody's value."""
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_-]{1,40}")
-_KNOWN_KEYS: Final = DATA_KEYS | NAMES | KEY_SURFACES.keys() | {"payload", "output", "metadata"}
+_KNOWN_KEYS: Final = DATA_KEYS | NAMES | PIECES | KEY_SURFACES.keys() | {"payload", "output", "metadata"}
 """Keys that a path may tell wherever they stand; others may be content themselves."""
 _FILE_KEYS: Final = frozenset({"data", "base64", "base64Data", "blob"})
 _MEDIA_KEYS: Final = ("mimeType", "mediaType", "media_type", "contentType")
@@ -46,6 +48,12 @@ _SHORT_FILE: Final = 200
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
+_JSON_STARTS: Final = ("{", "[", '"')
+_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^u]", re.DOTALL
+)
+"""An escape in a JSON text; of two backslashes the first escapes the second and nothing behind it."""
+
 _WHOLE_NUMBER: Final = 1e21
 """Floats below it are written without an exponent in JavaScript."""
 
@@ -105,11 +113,29 @@ def _at(chunk: Chunk, place: Path) -> Chunk | None:
 def owner_of(chunk: Chunk) -> str:
     """Whose stream a chunk carries or ends: the call, task or step that it names."""
     payload = getattr(chunk, "payload", None)
-    beside: Any = payload if isinstance(payload, dict) else getattr(payload, "__dict__", {})
+    beside: Any = payload
+    if isinstance(payload, Part):
+        beside = {**payload.__dict__, **(payload.__pydantic_extra__ or {})}
+    if not isinstance(beside, dict):
+        return ""
     for key in ("task_id", "tool_call_id", "taskId", "toolCallId", "id", "stepId", "agentId"):
         if isinstance(beside.get(key), str):
             return str(beside[key])
     return ""
+
+
+def pieces_in(inside: Inside) -> Callable[[str], bool] | None:
+    """Tells by its path whether a leaf is a piece of a text that streams through chunks which are no deltas.
+
+    Gives None for a chunk that has no such leaves.
+    """
+    kind = type(inside.chunk)
+    if kind is Raw or (kind is UnknownChunk and inside.chunk.type.endswith("-delta")):
+        return lambda path: path.rpartition(".")[2] in PIECES
+    if inside.chunk.type in STREAMED:
+        streamed = _told((*inside.path, "payload", "output"))
+        return lambda path: path == streamed
+    return None
 
 
 def rewritten(
@@ -253,8 +279,28 @@ class _Walk:
         return as_it_stands if answer == text else _written_like(data, answer, encoding)
 
     def _plain(self, text: str, spot: _Spot) -> str:
-        answer = self._visit(spot.surface, spot.told, text) if text else text
-        return text if answer == text else answer  # so that what is the same is the same object
+        said = readable(text) if text.startswith(_JSON_STARTS) else text
+        answer = self._visit(spot.surface, spot.told, said) if said else said
+        return text if answer == said else answer  # so that what is the same is the same object
+
+
+def readable(text: str) -> str:
+    """A JSON text, or a part of one, with those escapes resolved that hide what it says.
+
+    Others stay, so that it is valid JSON if it was.
+    """
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    escape = found[0]
+    if escape == r"\/":
+        return "/"
+    if not escape.startswith(r"\u"):
+        return escape
+    character: str = json.loads(f'"{escape}"')
+    needed = character in {'"', "\\"} or character < " " or "\ud800" <= character <= "\udfff"
+    return escape if needed else character
 
 
 def _written(number: Any) -> str:

@@ -57,6 +57,15 @@ CARRIERS: Final[Mapping[type, tuple[tuple[str, ...], ...]]] = {
 }
 """Chunk types in which another chunk may stand, and where it does."""
 
+PIECES: Final = frozenset(
+    {"text", "delta", "textDelta", "content", "thinking", "reasoning", "reasoning_content", "refusal"}
+    | {"arguments", "partial_json"}
+)
+"""Keys under which text streams piece by piece in `raw` chunks and in deltas of unknown types."""
+
+STREAMED: Final = frozenset({"tool-output", "step-output", "workflow-step-output"})
+"""Types whose `output` is a piece of a text when it is a bare string, as of one that is piped to a writer."""
+
 _SURFACES: Final[Mapping[str, Surface]] = {
     "text-": "text",
     "reasoning-": "reasoning",

@@ -1,19 +1,17 @@
 """A tool call while it comes in: its parts wait until its arguments, decoded, have been decided."""
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from guardrails.chunks import parse_chunk
-from guardrails.content import rewritten_value
+from guardrails.content import readable, rewritten_value
 from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
 from guardrails.text.feeds import Feeds
 from guardrails.text.leaves import Leaves, put_back
 from guardrails.text.member import Member, Place
 
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(/))")
 _SURFACE: Final = "tool_args"
 _PATH: Final = ("args",)
 
@@ -94,9 +92,9 @@ class Call:
             if self._alike:
                 return text, stated if new is value else new
         elif text:
-            readable = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else "/", text)
-            new_text = visit(_SURFACE, "args", readable)
-            text = text if new_text == readable else new_text
+            said = readable(text)
+            new_text = visit(_SURFACE, "args", said)
+            text = text if new_text == said else new_text
         return text, rewritten_value(stated, _SURFACE, _PATH, visit)
 
 

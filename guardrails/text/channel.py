@@ -10,6 +10,7 @@ from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
 from guardrails.text.edits import Edit, Found, clusters, edit, in_order
 from guardrails.text.member import Member, Place, Reader
+from guardrails.text.reader import PieceReader
 
 _HIGH: Final = ("\ud800", "\udbff")
 """The first and the last high surrogate, the half that comes first."""
@@ -18,6 +19,11 @@ _HIGH: Final = ("\ud800", "\udbff")
 class Channel:
     """A text with an identity, read by each processor of a group.
 
+    Args:
+        place: its surface, and its id there.
+        members: the group.
+        in_pieces: whether each piece of it is read alone besides, see `part`.
+
     Attributes:
         place: its surface, and its id there.
         settled: everything before this offset has been decided by all readers and may be released.
@@ -25,14 +31,12 @@ class Channel:
         refusal: the finding that blocks, once all before it is decided; it stands at `settled`.
     """
 
-    def __init__(self, place: Place, members: Sequence[Member]) -> None:
+    def __init__(self, place: Place, members: Sequence[Member], *, in_pieces: bool = False) -> None:
         self.place = place
-        self._readers: list[Reader] = [
-            reader
-            for member in members
-            if place.surface in member.surfaces
-            for reader in _opened(member, place)
-        ]
+        looking = [member for member in members if place.surface in member.surfaces]
+        self._readers: list[Reader] = [reader for member in looking for reader in _opened(member, place)]
+        self._pieces = [PieceReader(member, place) for member in looking] if in_pieces else []
+        self._readers += self._pieces
         self._text, self._base, self._half = "", 0, ""
         self._found: list[Found] = []
         self._edits: deque[Edit] = deque()
@@ -48,6 +52,12 @@ class Channel:
         self.end = self._base + len(self._text) + len(self._half)
         for reader in self._readers:
             self._found += reader.feed(text)
+        self._decide()
+
+    def part(self) -> None:
+        """A piece of the text is complete."""
+        for reader in self._pieces:
+            self._found += reader.close()
         self._decide()
 
     def close(self) -> None:
@@ -125,7 +135,8 @@ class Channel:
         if not self._found:
             self.settled = settled
             return
-        self._found = in_order(self._found)
+        # A piece and the text that it is a part of may show the same.
+        self._found = in_order(dict.fromkeys(self._found) if self._pieces else self._found)
         self._settle_clusters(settled)
         done = bisect_left(self._found, self.settled, key=lambda one: one.start)
         del self._found[:done]

@@ -1,6 +1,6 @@
 """Texts that are to be looked through: small ones at once, large ones in slices, which let others run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from guardrails.text.channel import Channel
@@ -13,7 +13,7 @@ class Feeds:
     """What the channels of a step have been given and have not taken yet, in order."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Channel, str | None]] = []
+        self._waiting: list[tuple[Channel, str] | Callable[[], None]] = []
         self._size = 0
 
     @property
@@ -31,17 +31,18 @@ class Feeds:
         self._waiting.append((channel, text))
         self._size += len(text)
 
-    def close(self, channel: Channel) -> None:
-        """Tell a channel that its text is complete."""
-        self._waiting.append((channel, None))
+    def then(self, do: Callable[[], None]) -> None:
+        """Do something once all that has been given is taken, such as closing a channel."""
+        self._waiting.append(do)
 
     def flush(self) -> Iterator[None]:
         """Let the channels take all of it; stops after each slice."""
         waiting, self._waiting, self._size = self._waiting, [], 0
-        for channel, text in waiting:
-            if text is None:
-                channel.close()
+        for one in waiting:
+            if not isinstance(one, tuple):
+                one()
                 continue
+            channel, text = one
             for start in range(0, len(text), SLICE):
                 channel.feed(text[start : start + SLICE])
                 yield

@@ -1,8 +1,8 @@
-"""The texts of one chunk that are complete: each a channel that opens and closes at once."""
+"""The texts of one chunk: each a channel that opens and closes at once, or a piece of one that grows."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from guardrails.content import Visit
 from guardrails.processor import Finding
@@ -18,6 +18,42 @@ _SHORT: Final = 16
 """Characters up to which a text is looked at sooner than its digest is made."""
 
 
+Grown: TypeAlias = Callable[[Surface, str], Channel | None]
+"""Given the surface and path of a leaf, gives the text of which it is a piece; None if it is complete."""
+
+
+class _Leaf:
+    """What a leaf says: all of a channel, or a piece of one that grows."""
+
+    __slots__ = ("_grows", "channel", "end", "start")
+
+    def __init__(self, channel: Channel, *, grows: bool) -> None:
+        self.channel, self._grows = channel, grows
+        self.start, self.end = 0, 0
+
+    def take(self, text: str, feeds: Feeds) -> None:
+        feeds.then(self._begin)
+        feeds.feed(self.channel, text)
+        feeds.then(self._finish)
+
+    def _begin(self) -> None:
+        self.start = self.channel.end
+
+    def _finish(self) -> None:
+        if self._grows:
+            self.channel.part()
+        else:
+            self.channel.close()
+        self.end = self.channel.end
+
+    @property
+    def decided(self) -> bool:
+        return self.channel.settled >= self.end
+
+    def release(self) -> list[str | Finding]:
+        return self.channel.release(self.start, min(self.end, self.channel.settled))
+
+
 class Leaves:
     """The leaves of a value, in the order in which a walk visits them.
 
@@ -26,52 +62,60 @@ class Leaves:
         name: names the value in findings.
         feeds: takes what the leaves say.
         known: texts that need no second look; None to look at each.
+        grown: tells which leaves are pieces of a text that grows; None if none is.
     """
 
     def __init__(
-        self, members: Sequence[Member], name: str, feeds: Feeds, known: "Known | None" = None
+        self,
+        members: Sequence[Member],
+        name: str,
+        feeds: Feeds,
+        known: "Known | None" = None,
+        grown: Grown | None = None,
     ) -> None:
-        self._members, self._name, self._feeds, self._known = members, name, feeds, known
-        self._channels: list[Channel] = []
+        self._members, self._name, self._feeds = members, name, feeds
+        self._known, self._grown = known, grown
+        self._leaves: list[_Leaf] = []
         self._places: dict[str, int] = {}
-        # Each leaf as it came, with the place of its channel; None if it is known to be clean.
-        self._leaves: list[tuple[str, int | None]] = []
+        # Each text as it came, with the place of its leaf; None if it is known to be clean.
+        self._texts: list[tuple[str, int | None]] = []
 
     def note(self, surface: Surface, path: str, text: str) -> str:
         """Take a leaf in; to be called by the first walk."""
         if self._known is not None and (text in self._places or self._known.has(text)):
-            self._leaves.append((text, self._places.get(text)))
+            self._texts.append((text, self._places.get(text)))
             return text
-        channel = Channel(Place(surface, f"{self._name}{path}"), self._members)
-        self._feeds.feed(channel, text)
-        self._feeds.close(channel)
-        self._places[text] = len(self._channels)
-        self._leaves.append((text, len(self._channels)))
-        self._channels.append(channel)
+        growing = self._grown(surface, path) if self._grown else None
+        channel = growing or Channel(Place(surface, f"{self._name}{path}"), self._members)
+        leaf = _Leaf(channel, grows=growing is not None)
+        leaf.take(text, self._feeds)
+        self._places[text] = len(self._leaves)
+        self._texts.append((text, len(self._leaves)))
+        self._leaves.append(leaf)
         return text
 
     @property
     def channels(self) -> Sequence[Channel]:
         """The channels, for checks whose answers have come."""
-        return self._channels
+        return [leaf.channel for leaf in self._leaves]
 
     def undecided(self) -> Channel | None:
-        """The first leaf that is not decided, or refused."""
-        return next((channel for channel in self._channels if channel.settled < channel.end), None)
+        """The first text that is not decided as far as it is said here, or refused."""
+        return next((leaf.channel for leaf in self._leaves if not leaf.decided), None)
 
     def release(self) -> tuple[list[str], list[Finding]]:
         """What takes the place of each leaf, and what was found, up to the first that is not decided."""
         said: list[str] = []
         findings: list[Finding] = []
-        for channel in self._channels:
-            parts = channel.release(0, channel.settled)
+        for leaf in self._leaves:
+            parts = leaf.release()
             said.append("".join(part for part in parts if isinstance(part, str)))
             findings += [part for part in parts if not isinstance(part, str)]
-            if channel.settled < channel.end:
+            if not leaf.decided:
                 return said, findings
-        texts = [text if place is None else said[place] for text, place in self._leaves]
+        texts = [text if place is None else said[place] for text, place in self._texts]
         if self._known is not None:
-            self._known.note(new for new, (old, _) in zip(texts, self._leaves, strict=True) if new == old)
+            self._known.note(new for new, (old, _) in zip(texts, self._texts, strict=True) if new == old)
         return texts, findings
 
 

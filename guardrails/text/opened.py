@@ -14,11 +14,12 @@ from guardrails.chunks import (
     ToolResult,
     UnknownChunk,
 )
-from guardrails.content import owner_of
-from guardrails.surfaces import CLOSINGS, Surface
+from guardrails.content import Inside, owner_of, pieces_in
+from guardrails.surfaces import CLOSINGS, STREAMED, Surface
 from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
 from guardrails.text.feeds import Feeds
+from guardrails.text.leaves import Grown
 from guardrails.text.member import Member, Place
 from guardrails.text.snapshots import Snapshots
 
@@ -29,13 +30,28 @@ Scope: TypeAlias = tuple[str, tuple[str, ...]]
 """Whose texts these are: the run, and whose streams stand around it."""
 
 _Key: TypeAlias = tuple[str, Scope, str]
-"""Under what a text or a call is kept: its surface, whose it is, its id."""
+"""Under what a text or a call is kept: its surface, whose it is, its id.
+
+Of one that grows in chunks that are no deltas, the type of these stands behind the surface.
+"""
 
 _FRAMES: Final = (StepFinish, Finish)
 _ANSWERS: Final = (ToolResult, ToolError, ToolOutputDenied)
 _TASK_ENDS: Final = (BackgroundTaskCompleted, BackgroundTaskFailed, BackgroundTaskCancelled)
 _ENDINGS: Final = ("-result", "-end", "-finish", "-canceled")
 """How the types of other chunks end with which a step or a workflow is over."""
+
+
+class TooManyTextsError(Exception):
+    """As many texts are open as may be.
+
+    Attributes:
+        place: the one that came too late.
+    """
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(f"{MOST_TEXTS} texts are open")
+        self.place = place
 
 
 class Opened:
@@ -73,26 +89,58 @@ class Opened:
             self._run = run
         return (run, owners)
 
-    def text(self, place: Place, scope: Scope, delta: Any) -> Channel | None:
-        """The text of a delta, begun if it is new; None if too many are open."""
+    def text(self, place: Place, scope: Scope, delta: Any) -> Channel:
+        """The text of a delta, begun if it is new.
+
+        Raises:
+            TooManyTextsError: it cannot be begun. So it is with all that is open.
+        """
         key = _key_of(place.surface, scope, delta.payload.id, delta, self._texts)
         channel = self._texts.get(key)
-        if channel is None and not self._full:
-            channel = self._texts[key] = Channel(place, self._members)
-        if channel is not None and not scope[1]:
+        if channel is None:
+            channel = self._texts[key] = Channel(self._room(place), self._members)
+        if not scope[1]:
             self._last = (place.surface, delta.run_id, delta.payload.id, channel)
         return channel
 
-    def call(self, place: Place, scope: Scope, part: Any) -> Call | None:
-        """The call of which a chunk is a part, begun if it is new; None if too many are open."""
+    def grown(self, name: str, inside: Inside, scope: Scope) -> Grown | None:
+        """Finds the texts of which leaves of a chunk are pieces; None if none of them is one.
+
+        Args:
+            name: names the chunk in findings.
+            inside: the chunk.
+            scope: whose it is.
+        """
+        chunk, is_piece = inside.chunk, pieces_in(inside)
+        if is_piece is None:
+            return None
+        owner, streamed = owner_of(chunk), chunk.type in STREAMED
+        # What a tool streams is over with its answer, as are the streams that it carries.
+        around = (scope[0], (*scope[1], owner)) if streamed else scope
+
+        def find(surface: Surface, path: str) -> Channel | None:
+            if not is_piece(path):
+                return None
+            id_ = f"{owner} {path.rpartition('.')[2]}"
+            key = _key_of(f"{surface} {chunk.type}", around, id_, chunk, self._texts)
+            if key not in self._texts:
+                place = self._room(Place(surface, f"{name}{path}"))
+                alone = not chunk.type.endswith("-delta")
+                self._texts[key] = Channel(place, self._members, in_pieces=alone)
+            return self._texts[key]
+
+        return find
+
+    def call(self, place: Place, scope: Scope, part: Any) -> Call:
+        """The call of which a chunk is a part, begun if it is new."""
         key = _key_of(place.surface, scope, part.payload.tool_call_id, part, self._calls)
         call = self._calls.get(key)
-        if call is None and not self._full:
-            call = self._calls[key] = Call(place, self._members, self._feeds)
+        if call is None:
+            call = self._calls[key] = Call(self._room(place), self._members, self._feeds)
         return call
 
-    def snapshots(self, name: str, scope: Scope, *, final: bool) -> Snapshots | None:
-        """The structured output of a stream, begun if it is new; None if too many texts are open.
+    def snapshots(self, name: str, scope: Scope, *, final: bool) -> Snapshots:
+        """The structured output of a stream, begun if it is new.
 
         Args:
             name: names it in findings.
@@ -100,15 +148,17 @@ class Opened:
             final: whether its last snapshot has come, so that it is not kept.
         """
         snapshots = self._objects.get(scope)
-        if snapshots is None and not self._full:
+        if snapshots is None:
+            self._room(Place("object", f"{name}object"))
             snapshots = self._objects[scope] = Snapshots(self._members, name, self._feeds)
         if final:
             self._objects.pop(scope, None)
         return snapshots
 
-    @property
-    def _full(self) -> bool:
-        return len(self._texts) + len(self._calls) + len(self._objects) >= MOST_TEXTS
+    def _room(self, place: Place) -> Place:
+        if len(self._texts) + len(self._calls) + len(self._objects) >= MOST_TEXTS:
+            raise TooManyTextsError(place)
+        return place
 
     def complete(self, call: Call, stated: Any) -> None:
         """A `tool-call` states the arguments of a call, which is complete with it."""
@@ -130,10 +180,13 @@ class Opened:
         elif kind in CLOSINGS:
             self.close_text(CLOSINGS[kind], scope, chunk)
             self._close_object(scope)
+            self._close_grown(scope, "raw")
         elif (
             kind in _ANSWERS or kind in _TASK_ENDS or (kind is UnknownChunk and chunk.type.endswith(_ENDINGS))
         ):
             self._close_within(scope, owner_of(chunk))
+            if kind is UnknownChunk:
+                self._close_grown(scope, chunk.type.rpartition("-")[0])
 
     def close_text(self, surface: Surface, scope: Scope, closing: Any) -> None:
         """Close the text of that id, if it is open."""
@@ -155,6 +208,13 @@ class Opened:
     def _close_object(self, scope: Scope) -> None:
         if scope in self._objects:
             self._objects[scope].close()
+
+    def _close_grown(self, scope: Scope, beginning: str) -> None:
+        """Close what has grown in chunks that are no deltas and whose types begin so."""
+        for key in [key for key in self._texts if key[1] == scope]:
+            kind = key[0].partition(" ")[2]
+            if kind and kind.startswith(beginning):
+                self._texts.pop(key).close()
 
     def _close_scope(self, scope: Scope) -> None:
         """A step has ended: none of its texts grows any more."""

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from guardrails.processor import Check, MisuseError
 from guardrails.text.edits import Found
-from guardrails.text.member import Member, Place
+from guardrails.text.member import Member, Place, Reader
 from guardrails.text.scan import Scan, Span
 from guardrails.text.segments import Segments
 from guardrails.text.view import View
@@ -140,6 +140,52 @@ class _Batch:
     check: Check[Sequence[Sequence[Detection]]]
     segments: Sequence[Segment]
     starts: Sequence[int]
+
+
+class PieceReader:
+    """Finds patterns in each piece of a text alone, besides those in the text that the pieces make.
+
+    Nobody says whether what a tool streams bit by bit is one text or a list of lines; and a card number that
+    follows `done` at once is part of a word.
+
+    Args:
+        member: for whom.
+        place: in which text.
+    """
+
+    def __init__(self, member: Member, place: Place) -> None:
+        self.member, self._place = member, place
+        self._readers: list[Reader] = []
+        self._start, self._end = 0, 0
+
+    @property
+    def settled(self) -> int:
+        """As far as the readers of the piece are, or all that came if it is complete."""
+        return min((self._start + reader.settled for reader in self._readers), default=self._end)
+
+    def feed(self, piece: str) -> list[Found]:
+        """Take more of a piece; the findings it decides."""
+        if self._start == self._end:
+            opened = self.member.open(self.member, self._place)
+            self._readers = [reader for reader in opened if isinstance(reader, PatternReader)]
+        self._end += len(piece)
+        return [self._moved(found) for reader in self._readers for found in reader.feed(piece)]
+
+    def close(self) -> list[Found]:
+        """The piece is complete; the findings its end decides."""
+        readers, self._readers = self._readers, []
+        found = [self._moved(found) for reader in readers for found in reader.close()]
+        self._start = self._end
+        return found
+
+    def collect(self) -> list[Found]:
+        """Nothing: patterns are never asked slowly."""
+        return []
+
+    def _moved(self, found: Found) -> Found:
+        finding = found.finding
+        moved = replace(finding, start=finding.start + self._start, end=finding.end + self._start)
+        return replace(found, finding=moved)
 
 
 class DetectReader:

@@ -38,7 +38,7 @@ class _Leaf:
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            self._feeds.close(self.channel)
+            self._feeds.then(self.channel.close)
 
     def release(self, stop: int) -> list[Finding]:
         findings: list[Finding] = []

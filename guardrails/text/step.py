@@ -34,9 +34,9 @@ from guardrails.surfaces import (
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.feeds import SLICE, Feeds
-from guardrails.text.leaves import Known, Leaves
+from guardrails.text.leaves import Grown, Known, Leaves
 from guardrails.text.member import Member, Place
-from guardrails.text.opened import Opened, Scope
+from guardrails.text.opened import Opened, Scope, TooManyTextsError
 from guardrails.text.queue import Beside, CallPart, Entry, Hold, Pictured, Piece, Refused, Whole
 
 _NOT_OPENED: Final = frozenset({TextStart, TextEnd})
@@ -77,7 +77,7 @@ class TextStep:
         elif kind is Report or (kind in _NOT_OPENED and not self._queue and plain(item)):
             return self._take_bare(item)
         else:
-            return self._fed(self._take(cast("Chunk", item)))
+            return self._fed(self._take_any(cast("Chunk", item)))
         return self._fed(self._drain)
 
     def _fed(self, then: _Then) -> Iterable[Item] | Awaitable[Iterable[Item]]:
@@ -117,11 +117,11 @@ class TextStep:
         self._open.complete_calls(scope, delta)
         if surface not in self._surfaces:
             return self._fed(partial(self._take_bare, delta))
-        place = Place(surface, delta.payload.id)
-        channel = self._open.text(place, scope, delta)
-        return (
-            self._fed(partial(self._too_many, place)) if channel is None else self._more_text(delta, channel)
-        )
+        try:
+            channel = self._open.text(Place(surface, delta.payload.id), scope, delta)
+        except TooManyTextsError as limit:
+            return self._fed(partial(self._too_many, limit.place))
+        return self._more_text(delta, channel)
 
     def _more_text(self, delta: Delta, channel: Channel) -> Iterable[Item] | Awaitable[Iterable[Item]]:
         text, start = delta.payload.text, channel.end
@@ -152,8 +152,14 @@ class TextStep:
 
     # --- other chunks
 
-    def _take(self, item: Chunk) -> _Then:
+    def _take_any(self, item: Chunk) -> _Then:
         """Take any other chunk, which may carry another one; what is to be done once it is looked through."""
+        try:
+            return self._take(item)
+        except TooManyTextsError as limit:
+            return partial(self._too_many, limit.place)
+
+    def _take(self, item: Chunk) -> _Then:
         inside = innermost(item)
         chunk: Any = inside.chunk
         kind = type(chunk)
@@ -167,7 +173,8 @@ class TextStep:
             return self._take_delta(item, inside, scope, surface)
         if kind in _OBJECTS and "object" in self._surfaces:
             return self._take_object(item, inside, scope)
-        return self._pushed(Whole(item, self._beside(item, inside, None), self._size(item)))
+        beside = self._beside(item, inside, None, self._open.grown(_name(inside, ""), inside, scope))
+        return self._pushed(Whole(item, beside, self._size(item)))
 
     def _take_delta(self, item: Chunk, inside: Inside, scope: Scope, surface: Surface) -> _Then:
         """Take a delta that is carried by another chunk, or that carries more than its text."""
@@ -175,8 +182,6 @@ class TextStep:
         text = delta.payload.text
         place = Place(surface, _name(inside, delta.payload.id))
         channel = self._open.text(place, scope, delta)
-        if channel is None:
-            return partial(self._too_many, place)
         path = (*inside.path, "payload", "text")
         beside, start = self._beside(item, inside, path), channel.end
         self._feeds.feed(channel, text)
@@ -193,8 +198,6 @@ class TextStep:
         part: Any = inside.chunk
         place = Place("tool_args", _name(inside, part.payload.tool_call_id))
         call = self._open.call(place, scope, part)
-        if call is None:
-            return partial(self._too_many, place)
         path: tuple[str, ...] | None = None
         first = False
         match part:
@@ -214,10 +217,7 @@ class TextStep:
     def _take_object(self, item: Chunk, inside: Inside, scope: Scope) -> _Then:
         chunk: Any = inside.chunk
         name, final = _name(inside, ""), type(chunk) is ObjectResult
-        snapshots = self._open.snapshots(name, scope, final=final)
-        if snapshots is None:
-            return partial(self._too_many, Place("object", f"{name}object"))
-        snapshot = snapshots.take(chunk.object, final=final)
+        snapshot = self._open.snapshots(name, scope, final=final).take(chunk.object, final=final)
         path = (*inside.path, "object")
         beside = self._beside(item, inside, path)
         return self._pushed(Pictured(snapshot, beside, path, self._size(item)))
@@ -227,10 +227,12 @@ class TextStep:
         self._push(entry)
         return self._drain
 
-    def _beside(self, item: Chunk, inside: Inside, skipped: tuple[str, ...] | None) -> Beside:
+    def _beside(
+        self, item: Chunk, inside: Inside, skipped: tuple[str, ...] | None, grown: Grown | None = None
+    ) -> Beside:
         copies = type(inside.chunk) in COPIES
         members, known = (self._copying, self._known) if copies else (self._members, None)
-        leaves = Leaves(members, _name(inside, ""), self._feeds, known)
+        leaves = Leaves(members, _name(inside, ""), self._feeds, known, grown)
         rewritten(dump_chunk(item, keep_bytes=True), inside.roots, leaves.note, skipped)
         return Beside(item, inside, skipped, leaves, silent=copies)
 

@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 import anyio
@@ -452,6 +452,95 @@ def test_a_delta_that_carries_more_is_guarded_whole() -> None:
     assert hidden(json.dumps(out))
     assert result.text == "[FOUND]"
     assert [one["payload"]["providerMetadata"]["p"]["note"] for one in out] == ["[FOUND] 0", "[FOUND] 1"]
+
+
+# --- texts that stream in chunks which are no deltas
+
+GROWING: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
+    "raw of a chat": lambda text: body("raw", choices=[{"index": 0, "delta": {"content": text}}]),
+    "raw of messages": lambda text: body("raw", type="x_delta", delta={"type": "text_delta", "text": text}),
+    "raw of responses": lambda text: body("raw", type="response.output_text.delta", delta=text),
+    "a tool's output": lambda text: body("tool-output", **call(), output=text),
+    "a step's output": lambda text: body("step-output", id="s", output=text),
+    "a workflow's output": lambda text: body("workflow-step-output", output=text),
+    "a router's text": lambda text: body("routing-agent-text-delta", text=text),
+    "a router's text in a tool's output": lambda text: nested(body("routing-agent-text-delta", text=text))[0],
+}
+
+
+def said(make: Callable[[str], dict[str, Any]], out: Iterable[dict[str, Any]]) -> str:
+    """What chunks of one kind say together."""
+
+    def at(pattern: Any, given: Any) -> str:
+        if isinstance(pattern, dict):
+            return "".join(at(pattern[key], given[key]) for key in pattern)
+        if isinstance(pattern, list):
+            return "".join(at(*pair) for pair in zip(pattern, given, strict=True))
+        return given if pattern == "?" else ""
+
+    return "".join(at(make("?"), one) for one in out)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+@pytest.mark.parametrize("kind", GROWING)
+def test_a_card_in_pieces_is_found_in_any_chunk(kind: str, size: int) -> None:
+    """What streams in chunks that are no deltas is held as a text is, and found however it was cut."""
+    make = GROWING[kind]
+    out, result = same_when_slow([make(piece) for piece in cut(f"card {CARD} ok", size)])
+    assert said(make, out) == "card [FOUND] ok"
+    assert [(finding.start, finding.end) for finding in result.findings] == [(5, 21)]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in GROWING if "router" not in kind])
+def test_a_piece_is_read_alone_too(kind: str) -> None:
+    """What may as well be a list of lines is not made one word in which nothing is found."""
+    make = GROWING[kind]
+    out, result = guarded([make("done"), make(CARD), make("7 more")], Patterns(find=r"\b\d{16}\b"))
+    assert said(make, out) == "done[FOUND]7 more"
+    assert len(result.findings) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [
+        ("raw of a chat", body("text-end", id="t1")),
+        ("raw of a chat", body("step-finish")),
+        ("a tool's output", body("tool-result", **call(), result=1)),
+        ("a step's output", body("workflow-step-result", id="s", status="success")),
+        ("a router's text", body("routing-agent-end", result="x")),
+        ("a router's text", body("routing-agent-text-end", id="x")),
+    ],
+)
+def test_a_text_of_pieces_ends(kind: str, ending: dict[str, Any]) -> None:
+    """With what ends it, its last piece is decided, and what comes next is another text."""
+    make, half = GROWING[kind], CARD[:8]
+    out, result = guarded([make(half), ending, make(CARD[8:]), ending])
+    assert out == [make(half), ending, make(CARD[8:]), ending]
+    assert result.findings == ()
+
+
+def test_pieces_of_different_tools_do_not_mix() -> None:
+    """What two tools stream in turns are two texts, and so are two answers of one tool."""
+    bodies = [
+        body("tool-output", **call(id_), output=half) for half in (CARD[:8], CARD[8:]) for id_ in ("c1", "c2")
+    ]
+    out, result = guarded(bodies)
+    assert "".join(one["payload"]["output"] for one in out) == "[FOUND][FOUND]"
+    assert [finding.channel for finding in result.findings] == ["c1:output", "c2:output"]
+
+
+@pytest.mark.parametrize("escape", ["\\u0040", "@"])
+def test_escapes_in_json_hide_nothing(escape: str) -> None:
+    """A result that is the text of JSON is read as what it says, and stays JSON."""
+    text = rf'{{"to": "jane{escape}x.com", "says": "\\u0022 \n \\u0040"}}'
+    bodies = [
+        body("tool-result", **call(), result=text),
+        body("tool-result", **call("c2"), result=r"\u0040 ["),
+    ]
+    out, _ = guarded(bodies, Patterns(find=r"\w+@x\.com"))
+    given = json.loads(text)
+    assert json.loads(out[0]["payload"]["result"]) == given | {"to": "[FOUND]"}
+    assert out[1] == bodies[1]
 
 
 # --- structured output
