@@ -31,6 +31,9 @@ class Feed(Generic[T]):
 
     What is also an async context manager, such as a guarded stream, is entered and left.
 
+    Attributes:
+        entered: whether it was, and is to be left.
+
     Raises:
         TypeError: it is no iterable, or one that is a single item.
     """
@@ -42,7 +45,7 @@ class Feed(Generic[T]):
         self._iterable: Any = iterable
         self._iterator: Any = None
         self._is_async = hasattr(iterable, "__aiter__")
-        self._entered = False
+        self.entered = False
         self._closed = False
         self._read = 0
 
@@ -50,7 +53,7 @@ class Feed(Generic[T]):
         """Begin; to be called in the task that will read and close."""
         if hasattr(self._iterable, "__aenter__"):
             await self._iterable.__aenter__()
-            self._entered = True
+            self.entered = True
         self._iterator = aiter(self._iterable) if self._is_async else iter(self._iterable)
 
     async def next(self) -> T:
@@ -90,7 +93,7 @@ class Feed(Generic[T]):
             logger.warning("closing the source failed (%s)", type(error).__name__)
 
     async def _close(self) -> None:
-        if self._entered:
+        if self.entered:
             await self._iterable.__aexit__(None, None, None)
             return
         same = self._iterator is None or self._iterator is self._iterable

@@ -166,8 +166,7 @@ class WaitingInlet:
 
     async def _read(self) -> None:
         try:
-            with self._reading:
-                await self._read_on_demand()
+            await self._read_and_close()
         except Exception as error:  # noqa: BLE001 - the loop raises it where the consumer is
             self._ended = error
         except anyio.get_cancelled_exc_class():
@@ -177,6 +176,15 @@ class WaitingInlet:
         finally:
             self._stopped.set()
             self._news.set()
+
+    async def _read_and_close(self) -> None:
+        try:
+            with self._reading:
+                await self._read_on_demand()
+        finally:
+            # What was cancelled while it was read can still close in peace.
+            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+                await self._source.close()
 
     async def _read_on_demand(self) -> None:
         try:
@@ -190,7 +198,9 @@ class WaitingInlet:
                     self._wanted = anyio.Event()  # one chunk is wanted at a time, however often it was said
                     self._news.set()
         finally:
-            await self._source.close()
+            # One that was entered may hold scopes of its own, which must end before this one does.
+            if self._source.entered or not self._reading.cancel_called:
+                await self._source.close()
 
     async def _pull(self, ask: Callable[[], Awaitable[T]]) -> T:
         """Wait for the source, where it may be cancelled."""

@@ -416,6 +416,30 @@ async def test_what_has_an_aclose_or_close_is_closed() -> None:
         assert source.closed == expected
 
 
+@pytest.mark.parametrize("maker", MAKERS)
+async def test_a_source_closes_in_peace_when_the_consumer_is_cancelled(maker: str) -> None:
+    """A source that must wait for its connection to close can do so, whatever it was cancelled in."""
+
+    class Connection:
+        closed = 0
+
+        def __aiter__(self) -> Self:
+            return self
+
+        async def __anext__(self) -> Chunk:
+            await anyio.sleep(60)
+            raise StopAsyncIteration
+
+        async def aclose(self) -> None:
+            await anyio.sleep(0.02)
+            self.closed += 1
+
+    source = Connection()
+    with anyio.move_on_after(0.05):
+        await Pipeline(MAKERS[maker]()).run(source)
+    assert source.closed == 1
+
+
 async def test_a_source_that_is_a_context_manager_is_entered_and_left() -> None:
     """What must be entered is, and is left in the end."""
 
