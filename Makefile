@@ -19,7 +19,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.bench
 
 fuzz: .venv/dev.stamp
-	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(BIN)/python -m pytest -m fuzz tests
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) $(BIN)/python -m pytest -m fuzz -s tests
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

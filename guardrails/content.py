@@ -4,6 +4,7 @@ import base64
 import codecs
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -131,9 +132,10 @@ def pieces_in(inside: Inside) -> Callable[[str], bool] | None:
     """
     kind = type(inside.chunk)
     if kind is Raw or (kind is UnknownChunk and inside.chunk.type.endswith("-delta")):
-        return lambda path: path.rpartition(".")[2] in PIECES
+        whole = _told((*inside.path, "payload"))
+        return lambda path: path.rpartition(".")[2] in PIECES or path == whole
     if inside.chunk.type in STREAMED:
-        streamed = _told((*inside.path, "payload", "output"))
+        streamed = _told((*inside.path, "payload", STREAMED[inside.chunk.type]))
         return lambda path: path == streamed
     return None
 
@@ -224,12 +226,15 @@ class _Walk:
 
     def _object(self, given: dict[str, Any], spot: _Spot) -> dict[str, Any]:
         out: dict[str, Any] = {}
+        alike: Counter[str] = Counter()
         media = next((given[key] for key in _MEDIA_KEYS if isinstance(given.get(key), str)), None)
         for at, (key, value) in enumerate(given.items()):
             new_key = self._key(key, at, spot)
             new = self._item(key, value, at, spot, media)
+            hidden = new_key
             while new_key in out or (new_key != key and new_key in given):
-                new_key += "'"  # two keys that were hidden alike
+                alike[hidden] += 1  # keys that were hidden alike are counted
+                new_key = f"{hidden}'{alike[hidden]}" if alike[hidden] > 1 else f"{hidden}'"
             out[new_key] = new
         same = out.keys() == given.keys() and all(out[key] is given[key] for key in given)
         return given if same else out
@@ -254,7 +259,8 @@ class _Walk:
                 context = "data"
         under = spot.under if key == "payload" else key
         below = _Spot(surface, context, path, under)
-        if key in _FILE_KEYS and media is not None and not isinstance(value, list):
+        is_uri = isinstance(value, str) and _DATA_URI.match(value)
+        if key in _FILE_KEYS and media is not None and not is_uri and not isinstance(value, list):
             return self._file(value, media, below)
         return self.value(value, below)
 

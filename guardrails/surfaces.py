@@ -63,8 +63,13 @@ PIECES: Final = frozenset(
 )
 """Keys under which text streams piece by piece in `raw` chunks and in deltas of unknown types."""
 
-STREAMED: Final = frozenset({"tool-output", "step-output", "workflow-step-output"})
-"""Types whose `output` is a piece of a text when it is a bare string, as of one that is piped to a writer."""
+STREAMED: Final[Mapping[str, str]] = {
+    "tool-output": "output",
+    "step-output": "output",
+    "workflow-step-output": "output",
+    "background-task-output": "payload",
+}
+"""Keys of payloads whose bare strings are pieces of a text, as of one that is piped to a writer, by type."""
 
 _SURFACES: Final[Mapping[str, Surface]] = {
     "text-": "text",

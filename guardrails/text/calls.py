@@ -26,6 +26,7 @@ class Call:
 
     Attributes:
         place: the surface and the id of the call.
+        more: characters of pieces that wait with the first one, in which they leave.
         ended: whether no more of them will stream.
         leaves: their texts, once the call is complete.
     """
@@ -33,6 +34,7 @@ class Call:
     def __init__(self, place: Place, members: Sequence[Member], feeds: Feeds) -> None:
         self.place, self._members, self._feeds = place, members, feeds
         self._pieces: list[str] = []
+        self.more = 0
         self._stated: Any = None
         self.ended = False
         self.leaves: Leaves | None = None

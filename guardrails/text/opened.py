@@ -179,8 +179,6 @@ class Opened:
             self._close_scope(scope)
         elif kind in CLOSINGS:
             self.close_text(CLOSINGS[kind], scope, chunk)
-            self._close_object(scope)
-            self._close_grown(scope, "raw")
         elif (
             kind in _ANSWERS or kind in _TASK_ENDS or (kind is UnknownChunk and chunk.type.endswith(_ENDINGS))
         ):
@@ -205,10 +203,6 @@ class Opened:
             snapshots.close()
         self._calls, self._texts, self._objects, self._last = {}, {}, {}, None
 
-    def _close_object(self, scope: Scope) -> None:
-        if scope in self._objects:
-            self._objects[scope].close()
-
     def _close_grown(self, scope: Scope, beginning: str) -> None:
         """Close what has grown in chunks that are no deltas and whose types begin so."""
         for key in [key for key in self._texts if key[1] == scope]:
@@ -220,8 +214,8 @@ class Opened:
         """A step has ended: none of its texts grows any more."""
         for key in [key for key in self._texts if key[1] == scope]:
             self._texts.pop(key).close()
-        self._close_object(scope)
-        self._objects.pop(scope, None)
+        if scope in self._objects:
+            self._objects.pop(scope).close()
 
     def _close_within(self, scope: Scope, owner: str) -> None:
         """What a tool has streamed is over when it has answered."""

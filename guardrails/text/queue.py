@@ -240,13 +240,18 @@ class CallPart:
         first: for a piece, whether it is the first, in which the whole text leaves.
     """
 
-    __slots__ = ("_beside", "_call", "_first", "_path", "size")
+    __slots__ = ("_beside", "_call", "_first", "_path", "_size")
 
     def __init__(
         self, call: Call, beside: Beside, path: tuple[str, ...] | None, size: int, *, first: bool = False
     ) -> None:
-        self._call, self._beside, self._path, self.size = call, beside, path, size
+        self._call, self._beside, self._path, self._size = call, beside, path, size
         self._first = first
+
+    @property
+    def size(self) -> int:
+        """Characters that count as waiting; with the first piece of arguments, those of the next ones."""
+        return self._size + self._call.more if self._first else self._size
 
     def release(self, out: list[Item]) -> Hold | None:
         """All of it, once the call is decided."""

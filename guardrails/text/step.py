@@ -31,6 +31,7 @@ from guardrails.surfaces import (
     plain,
     size_of,
 )
+from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
 from guardrails.text.edits import Found
 from guardrails.text.feeds import SLICE, Feeds
@@ -43,6 +44,12 @@ _NOT_OPENED: Final = frozenset({TextStart, TextEnd})
 """Chunk types without content, if they carry nothing beside the protocol's own keys."""
 
 _OBJECTS: Final = (Object, ObjectResult)
+
+_LEAST_AROUND: Final = 8
+"""Characters that a delta in another chunk, or with more than its text, counts as besides its text."""
+
+_USUAL_AROUND: Final = 1000
+"""Characters of ids, names and metadata that are usual around a delta, as `repr` writes them."""
 
 _Then: TypeAlias = Callable[[], Iterable[Item]]
 """What is to be done once everything that has come is looked through."""
@@ -187,7 +194,7 @@ class TextStep:
         self._feeds.feed(channel, text)
 
         def push() -> Iterable[Item]:
-            more, extra = not plain(delta), self._size(item)
+            more, extra = not plain(delta), self._around(item, text)
             at = path if inside.path else None
             self._push(Piece(item, text, channel, start, beside, at, more=more, extra=extra))
             return self._drain()
@@ -199,11 +206,13 @@ class TextStep:
         place = Place("tool_args", _name(inside, part.payload.tool_call_id))
         call = self._open.call(place, scope, part)
         path: tuple[str, ...] | None = None
-        first = False
+        first, text = False, ""
         match part:
             case ToolCallDelta():
-                path = (*inside.path, "payload", "argsTextDelta")
-                first = call.add(part.payload.args_text_delta)
+                path, text = (*inside.path, "payload", "argsTextDelta"), part.payload.args_text_delta
+                first = call.add(text)
+                if not first and not inside.path and plain(part):
+                    return partial(self._more_arguments, call, len(text))
             case ToolCallInputStreamingEnd():
                 call.ended = True
             case ToolCall():
@@ -212,7 +221,14 @@ class TextStep:
             case _:
                 pass
         beside = self._beside(item, inside, path)
-        return self._pushed(CallPart(call, beside, path, self._size(item), first=first))
+        size = len(text) + self._around(item, text) if text else self._size(item)
+        return self._pushed(CallPart(call, beside, path, size, first=first))
+
+    def _more_arguments(self, call: Call, size: int) -> Iterable[Item]:
+        """A plain piece leaves in the first one of its call, so that nothing but its text waits."""
+        call.more += size
+        self._waiting += size
+        return self._drain()
 
     def _take_object(self, item: Chunk, inside: Inside, scope: Scope) -> _Then:
         chunk: Any = inside.chunk
@@ -241,6 +257,10 @@ class TextStep:
     def _size(self, item: Item) -> int:
         """Characters that an item counts as; no single chunk, such as an image, fills what may wait."""
         return size_of(item, self._max_waiting // 4)
+
+    def _around(self, item: Item, text: str) -> int:
+        """Characters that a delta counts as besides its text: few for what is usual."""
+        return max(_LEAST_AROUND, self._size(item) - len(text) - _USUAL_AROUND)
 
     def _push(self, entry: Entry) -> None:
         self._waiting += entry.size

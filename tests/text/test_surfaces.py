@@ -206,6 +206,16 @@ def test_two_keys_that_are_hidden_alike_both_stay() -> None:
     assert hidden(json.dumps(out))
 
 
+def test_many_keys_that_are_hidden_alike_stay_short() -> None:
+    """Thousands of keys that are the same after redaction differ by a number, not by ever longer tails."""
+    result = {f"see {CARD} {number:016}": number for number in range(3000)}
+    (out,), _ = guarded([body("tool-result", toolCallId="c1", toolName="t", result=result)])
+    keys = list(out["payload"]["result"])
+    assert len(keys) == 3000
+    assert not any(CARD in key for key in keys)
+    assert sum(map(len, keys)) < 3000 * 60
+
+
 def test_paths_do_not_tell_keys() -> None:
     """Where something was found is told by places: a key may be what another processor looks for."""
     given = body("tool-result", **call(), result={"orchid": {"x": [CARD]}})
@@ -280,6 +290,15 @@ def test_a_call_without_its_end_chunk_is_decided() -> None:
     assert json.loads(deltas_of(out))["to"] == "card [FOUND]"
     out, _ = same_when_slow(streamed([text])[:-1])
     assert json.loads(deltas_of(out))["to"] == "card [FOUND]"
+
+
+@pytest.mark.parametrize("size", [1, 4, 6000])
+def test_long_arguments_wait_as_long_as_their_text(size: int) -> None:
+    """How finely arguments are cut does not decide whether they fit into what may wait."""
+    text = json.dumps({"content": "The quick brown fox jumps. " * 220})
+    out, result = guarded(streamed(cut(text, size)), card(max_waiting=20_000))
+    assert result.status == "completed"
+    assert deltas_of(out) == text
 
 
 @pytest.mark.parametrize(
@@ -503,7 +522,6 @@ def test_a_piece_is_read_alone_too(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "ending"),
     [
-        ("raw of a chat", body("text-end", id="t1")),
         ("raw of a chat", body("step-finish")),
         ("a tool's output", body("tool-result", **call(), result=1)),
         ("a step's output", body("workflow-step-result", id="s", status="success")),
@@ -517,6 +535,27 @@ def test_a_text_of_pieces_ends(kind: str, ending: dict[str, Any]) -> None:
     out, result = guarded([make(half), ending, make(CARD[8:]), ending])
     assert out == [make(half), ending, make(CARD[8:]), ending]
     assert result.findings == ()
+
+
+@pytest.mark.parametrize("closing", ["text-end", "reasoning-end"])
+def test_what_grows_beside_a_text_does_not_end_with_it(closing: str) -> None:
+    """The end of a text of some id decides nothing about raw text or an object that grows beside it."""
+    first, second = f"see {CARD[:8]}", f"{CARD[8:]} now"
+    end = body(closing, id="t1")
+    for bodies in (
+        [body("raw", delta=first), end, body("raw", delta=second)],
+        [*snapshots({"a": first}), end, *snapshots({"a": first + second}, final={"a": first + second})],
+    ):
+        out, result = guarded(bodies)
+        assert [finding.label for finding in result.findings] == ["FOUND"]
+        assert CARD[:8] not in json.dumps(out)
+
+
+def test_a_file_as_a_data_uri_beside_its_media_type_is_decoded() -> None:
+    """A text file is looked into, whether it is given as base64 or as a data URI."""
+    data = "data:text/plain;base64," + base64.b64encode(f"see {CARD} now".encode()).decode()
+    _, result = guarded([body("file", mimeType="text/plain", data=data)])
+    assert [finding.label for finding in result.findings] == ["FOUND"]
 
 
 def test_pieces_of_different_tools_do_not_mix() -> None:
