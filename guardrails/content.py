@@ -5,7 +5,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -46,6 +46,11 @@ _BINARY_MEDIA: Final = re.compile(
 _TEXT_MEDIA: Final = re.compile(r"text/|[^;]*(?:json|xml|csv|yaml|javascript)", re.IGNORECASE)
 _SHORT_FILE: Final = 200
 """Characters below which what is said to be a picture is looked at as text too."""
+
+_SIDES: Final = ("item_id", "output_index", "content_index", "index")
+"""Keys by which providers tell items, contents, blocks, choices and calls apart that stream side by side."""
+_MOST_SIDES: Final = 16
+"""Items of a list that are asked for them."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
@@ -123,6 +128,24 @@ def owner_of(chunk: Chunk) -> str:
         if isinstance(beside.get(key), str):
             return str(beside[key])
     return ""
+
+
+def side_of(value: Any, depth: int = 8) -> str:
+    """Which of the texts that a provider streams side by side a `raw` payload belongs to.
+
+    Args:
+        value: the payload, or a part of it.
+        depth: levels down to which it is looked at.
+    """
+    own: list[str] = []
+    below: Iterable[Any] = ()
+    if isinstance(value, dict):
+        own = [f"{key}={value[key]}" for key in _SIDES if isinstance(value.get(key), str | int)]
+        below = value.values()
+    elif isinstance(value, list):
+        below = value[:_MOST_SIDES]
+    deeper = (side_of(one, depth - 1) for one in below if depth)
+    return " ".join([*own, *filter(None, deeper)])
 
 
 def pieces_in(inside: Inside) -> Callable[[str], bool] | None:

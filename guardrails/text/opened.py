@@ -8,13 +8,14 @@ from guardrails.chunks import (
     BackgroundTaskCompleted,
     BackgroundTaskFailed,
     Finish,
+    Raw,
     StepFinish,
     ToolError,
     ToolOutputDenied,
     ToolResult,
     UnknownChunk,
 )
-from guardrails.content import Inside, owner_of, pieces_in
+from guardrails.content import Inside, owner_of, pieces_in, side_of
 from guardrails.surfaces import CLOSINGS, STREAMED, Surface
 from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
@@ -114,7 +115,9 @@ class Opened:
         chunk, is_piece = inside.chunk, pieces_in(inside)
         if is_piece is None:
             return None
-        owner, streamed = owner_of(chunk), chunk.type in STREAMED
+        # A raw chunk may have an id of its own, of which nothing is said in the next.
+        owner = side_of(chunk.payload) if type(chunk) is Raw else owner_of(chunk)
+        streamed = chunk.type in STREAMED
         # What a tool streams is over with its answer, as are the streams that it carries.
         around = (scope[0], (*scope[1], owner)) if streamed else scope
 

@@ -551,6 +551,27 @@ def test_what_grows_beside_a_text_does_not_end_with_it(closing: str) -> None:
         assert CARD[:8] not in json.dumps(out)
 
 
+@pytest.mark.parametrize(
+    "side",
+    [
+        lambda at, text: {"choices": [{"index": at, "delta": {"content": text}}]},
+        lambda at, text: {"item_id": f"i{at}", "delta": text},
+        lambda at, text: {"type": "content_block_delta", "index": at, "delta": {"text": text}},
+        lambda at, text: {
+            "choices": [{"index": 0, "delta": {"tool_calls": [{"index": at, "f": {"arguments": text}}]}}]
+        },
+    ],
+    ids=["choices", "items", "blocks", "calls"],
+)
+def test_raw_texts_that_take_turns_do_not_mix(side: Callable[[int, str], dict[str, Any]]) -> None:
+    """What a provider streams side by side is several texts; what each chunk is called is no matter."""
+    said = [(0, f"see {CARD[:8]}"), (1, "hello "), (0, f"{CARD[8:]} now"), (1, f"world {CARD} ok")]
+    out, result = guarded([body("raw", id=f"e{at}", **side(*one)) for at, one in enumerate(said)])
+    assert [finding.label for finding in result.findings] == ["FOUND", "FOUND"]
+    assert CARD[:8] not in json.dumps(out)
+    assert CARD[8:] not in json.dumps(out)
+
+
 def test_a_file_as_a_data_uri_beside_its_media_type_is_decoded() -> None:
     """A text file is looked into, whether it is given as base64 or as a data URI."""
     data = "data:text/plain;base64," + base64.b64encode(f"see {CARD} now".encode()).decode()
