@@ -14,7 +14,6 @@ from guardrails.surfaces import (
     CARRIERS,
     CLOSED_TYPES,
     DATA_KEYS,
-    KEY_SURFACES,
     NAMES,
     PIECES,
     STREAMED,
@@ -35,7 +34,7 @@ _Context: TypeAlias = Literal["closed", "open", "data"]
 """What an object is: of the protocol with its own keys or with others besides, or somebody's value."""
 
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z_-]{1,40}")
-_KNOWN_KEYS: Final = DATA_KEYS | NAMES | PIECES | KEY_SURFACES.keys() | {"payload", "output", "metadata"}
+_KNOWN_KEYS: Final = DATA_KEYS | NAMES | PIECES | {"payload", "output", "metadata", "kind", "transient"}
 """Keys that a path may tell wherever they stand; others may be content themselves."""
 _FILE_KEYS: Final = frozenset({"data", "base64", "base64Data", "blob"})
 _MEDIA_KEYS: Final = ("mimeType", "mediaType", "media_type", "contentType")

@@ -216,6 +216,18 @@ def test_many_keys_that_are_hidden_alike_stay_short() -> None:
     assert sum(map(len, keys)) < 3000 * 60
 
 
+def test_keys_that_a_type_needs_are_left_alone() -> None:
+    """A word that is also a key of the protocol is hidden as content and not as that key."""
+    bodies = [
+        body("custom", kind="x", said="the kind"),
+        {"type": "data-x", **RUN, "data": "is transient", "transient": True},
+    ]
+    out, result = guarded(bodies, Patterns(find="kind|transient"))
+    assert result.status == "completed"
+    assert out[0]["payload"] == {"kind": "x", "said": "the [FOUND]"}
+    assert (out[1]["data"], out[1]["transient"]) == ("is [FOUND]", True)
+
+
 def test_paths_do_not_tell_keys() -> None:
     """Where something was found is told by places: a key may be what another processor looks for."""
     given = body("tool-result", **call(), result={"orchid": {"x": [CARD]}})
