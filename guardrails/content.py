@@ -139,7 +139,8 @@ def side_of(value: Any, depth: int = 8) -> str:
     own: list[str] = []
     below: Iterable[Any] = ()
     if isinstance(value, dict):
-        own = [f"{key}={value[key]}" for key in _SIDES if isinstance(value.get(key), str | int)]
+        given = ((key, value[key]) for key in _SIDES if isinstance(value.get(key), str | int))
+        own = [f"{key}={one if isinstance(one, str) else _written(one)}" for key, one in given]
         below = value.values()
     elif isinstance(value, list):
         below = value[:_MOST_SIDES]

@@ -226,6 +226,7 @@ class TextStep:
 
     def _more_arguments(self, call: Call, size: int) -> Iterable[Item]:
         """A plain piece leaves in the first one of its call, so that nothing but its text waits."""
+        size = size or 1  # an empty one takes memory too
         call.more += size
         self._waiting += size
         return self._drain()

@@ -491,6 +491,10 @@ GROWING: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
     "raw of a chat": lambda text: body("raw", choices=[{"index": 0, "delta": {"content": text}}]),
     "raw of messages": lambda text: body("raw", type="x_delta", delta={"type": "text_delta", "text": text}),
     "raw of responses": lambda text: body("raw", type="response.output_text.delta", delta=text),
+    "raw as it stands": lambda text: {"type": "raw", **RUN, "payload": text},
+    "a task's output": lambda text: body(
+        "background-task-output", **call(), taskId="k", runId="r", agentId="a", payload=text
+    ),
     "a tool's output": lambda text: body("tool-output", **call(), output=text),
     "a step's output": lambda text: body("step-output", id="s", output=text),
     "a workflow's output": lambda text: body("workflow-step-output", output=text),
@@ -547,6 +551,26 @@ def test_a_text_of_pieces_ends(kind: str, ending: dict[str, Any]) -> None:
     out, result = guarded([make(half), ending, make(CARD[8:]), ending])
     assert out == [make(half), ending, make(CARD[8:]), ending]
     assert result.findings == ()
+
+
+def test_pieces_of_arguments_that_say_nothing_are_bounded() -> None:
+    """Empty pieces of a call take memory, and do not wait without an end."""
+    _, result = guarded(streamed([""] * 300), card(max_waiting=250, max_hold=100))
+    assert result.tripwire is not None
+    assert result.tripwire.payload.code == "limit.waiting"
+
+
+def test_a_text_held_in_nested_deltas_waits_as_long_as_it_is() -> None:
+    """How finely a text is cut does not decide whether it may wait, in a chunk that carries it neither."""
+    out, result = guarded(nested(*map(delta, f"<{'a' * 5000}>")), Patterns(find="<a+>"))
+    assert [finding.end for finding in result.findings] == [5002]
+    assert "aaa" not in json.dumps(out)
+
+
+def test_a_number_that_cannot_be_written_tells_no_texts_apart() -> None:
+    """A raw chunk may have any number as its index."""
+    _, result = guarded([body("raw", index=10**5000, delta=f"see {CARD} now")])
+    assert [finding.label for finding in result.findings] == ["FOUND"]
 
 
 @pytest.mark.parametrize("closing", ["text-end", "reasoning-end"])
