@@ -53,11 +53,6 @@ _MOST_SIDES: Final = 16
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
-_JSON_STARTS: Final = ("{", "[", '"')
-_ESCAPE: Final = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[^u]", re.DOTALL
-)
-"""An escape in a JSON text; of two backslashes the first escapes the second and nothing behind it."""
 
 _WHOLE_NUMBER: Final = 1e21
 """Floats below it are written without an exponent in JavaScript."""
@@ -308,28 +303,8 @@ class _Walk:
         return as_it_stands if answer == text else _written_like(data, answer, encoding)
 
     def _plain(self, text: str, spot: _Spot) -> str:
-        said = readable(text) if text.startswith(_JSON_STARTS) else text
-        answer = self._visit(spot.surface, spot.told, said) if said else said
-        return text if answer == said else answer  # so that what is the same is the same object
-
-
-def readable(text: str) -> str:
-    """A JSON text, or a part of one, with those escapes resolved that hide what it says.
-
-    Others stay, so that it is valid JSON if it was.
-    """
-    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    escape = found[0]
-    if escape == r"\/":
-        return "/"
-    if not escape.startswith(r"\u"):
-        return escape
-    character: str = json.loads(f'"{escape}"')
-    needed = character in {'"', "\\"} or character < " " or "\ud800" <= character <= "\udfff"
-    return escape if needed else character
+        answer = self._visit(spot.surface, spot.told, text) if text else text
+        return text if answer == text else answer  # so that what is the same is the same object
 
 
 def _written(number: Any) -> str:

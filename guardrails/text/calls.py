@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from guardrails.chunks import parse_chunk
-from guardrails.content import readable, rewritten_value
+from guardrails.content import rewritten_value
 from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
 from guardrails.text.feeds import Feeds
@@ -94,9 +94,7 @@ class Call:
             if self._alike:
                 return text, stated if new is value else new
         elif text:
-            said = readable(text)
-            new_text = visit(_SURFACE, "args", said)
-            text = text if new_text == said else new_text
+            text = visit(_SURFACE, "args", text)
         return text, rewritten_value(stated, _SURFACE, _PATH, visit)
 
 

@@ -9,8 +9,12 @@ from typing import Final
 from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
 from guardrails.text.edits import Edit, Found, clusters, edit, in_order
+from guardrails.text.escapes import Escapes
 from guardrails.text.member import Member, Place, Reader
 from guardrails.text.reader import PieceReader
+
+_SAID: Final = ("text", "reasoning")
+"""Surfaces on which text is read as the model said it; elsewhere JSON escapes are resolved."""
 
 _HIGH: Final = ("\ud800", "\udbff")
 """The first and the last high surrogate, the half that comes first."""
@@ -27,7 +31,7 @@ class Channel:
     Attributes:
         place: its surface, and its id there.
         settled: everything before this offset has been decided by all readers and may be released.
-        end: characters taken so far, a waiting half of a surrogate pair included.
+        end: characters taken so far, each JSON escape one; what waits for the rest of one is included.
         refusal: the finding that blocks, once all before it is decided; it stands at `settled`.
     """
 
@@ -38,6 +42,7 @@ class Channel:
         self._pieces = [PieceReader(member, place) for member in looking] if in_pieces else []
         self._readers += self._pieces
         self._text, self._base, self._half = "", 0, ""
+        self._escapes = None if place.surface in _SAID else Escapes()
         self._found: list[Found] = []
         self._edits: deque[Edit] = deque()
         self._covered, self._decided = 0, 0
@@ -48,8 +53,12 @@ class Channel:
         """Take more text."""
         if self._half or not text.isascii():
             text = self._whole_characters(text)
+        waiting = len(self._half)
+        if self._escapes is not None:
+            text = self._escapes.feed(text)
+            waiting += bool(self._escapes.waiting)
         self._text += text
-        self.end = self._base + len(self._text) + len(self._half)
+        self.end = self._base + len(self._text) + waiting
         for reader in self._readers:
             self._found += reader.feed(text)
         self._decide()
@@ -62,11 +71,14 @@ class Channel:
 
     def close(self) -> None:
         """The text is complete."""
-        if self._half:
-            half, self._half = self._half, ""
-            self._text += half
+        rest, self._half = self._half, ""
+        if self._escapes is not None:
+            rest = self._escapes.feed(rest) + self._escapes.close()
+        if rest:
+            self._text += rest
+            self.end = self._base + len(self._text)
             for reader in self._readers:
-                self._found += reader.feed(half)
+                self._found += reader.feed(rest)
         for reader in self._readers:
             self._found += reader.close()
         self._decide()
@@ -98,15 +110,15 @@ class Channel:
         while self._edits and self._edits[0].start < stop:
             change = self._edits.popleft()
             if change.start > at:
-                out.append(self._slice(at, change.start))
+                out.append(self._written(at, change.start))
                 at = change.start
             out += change.findings
             if change.text is not None:
                 at = self._covered = change.end
-                if change.text:
-                    out.append(change.text)
+                if text := self._instead(change, change.text):
+                    out.append(text)
         if at < stop:
-            out.append(self._slice(at, stop))
+            out.append(self._written(at, stop))
         self._text, self._base = self._text[stop - self._base :], stop
         return out
 
@@ -114,6 +126,15 @@ class Channel:
         """The finding that blocks because too much waits here, in the name of who has decided least."""
         laggard = min(self._readers, key=lambda reader: reader.settled)
         return laggard.member.limit("limit.waiting", self.place, self.settled, self.end)
+
+    def _written(self, start: int, stop: int) -> str:
+        text = self._slice(start, stop)
+        return text if self._escapes is None else self._escapes.written(start, text)
+
+    def _instead(self, change: Edit, text: str) -> str:
+        if self._escapes is None:
+            return text
+        return self._escapes.instead(change.start, self._slice(change.start, change.end), text)
 
     def _slice(self, start: int, stop: int) -> str:
         return self._text[start - self._base : stop - self._base]

@@ -1,12 +1,11 @@
 """A structured output that grows from snapshot to snapshot: each of its leaves is a growing text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from guardrails.content import rewritten_value
 from guardrails.processor import Finding
-from guardrails.surfaces import Surface, whole_characters
+from guardrails.surfaces import Surface
 from guardrails.text.channel import Channel
 from guardrails.text.feeds import Feeds
 from guardrails.text.leaves import put_back
@@ -72,8 +71,8 @@ class Snapshots:
                 leaf = _Leaf(Channel(Place(surface, f"{self._name}{place}"), self._members), self._feeds)
             if not leaf.closed:
                 leaf.grow(text)
-            for before in list(seen.values())[-1:]:
-                before.close()
+            if seen:
+                seen[next(reversed(seen))].close()
             seen[path] = leaf
             return text
 
@@ -84,7 +83,9 @@ class Snapshots:
         self._leaves = seen
         if final:
             self.close()
-        return Snapshot(value, [(leaf, len(whole_characters(leaf.text))) for leaf in seen.values()])
+        snapshot = Snapshot(value, list(seen.values()))
+        self._feeds.then(snapshot.mark)
+        return snapshot
 
     def close(self) -> None:
         """The last snapshot was the last one."""
@@ -92,28 +93,35 @@ class Snapshots:
             leaf.close()
 
 
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One snapshot, and how far each of its leaves had grown."""
 
-    value: Any
-    leaves: Sequence[tuple[_Leaf, int]]
+    __slots__ = ("_ends", "_leaves", "value")
+
+    def __init__(self, value: Any, leaves: Sequence[_Leaf]) -> None:
+        self.value, self._leaves = value, leaves
+        self._ends: list[int] = []
+
+    def mark(self) -> None:
+        """Its leaves have been looked through, and do not grow for it any more."""
+        self._ends = [leaf.channel.end for leaf in self._leaves]
 
     @property
     def channels(self) -> list[Channel]:
         """The channels, for checks whose answers have come."""
-        return [leaf.channel for leaf, _ in self.leaves]
+        return [leaf.channel for leaf in self._leaves]
 
     def undecided(self) -> Channel | None:
         """The first leaf that is not decided as far as it had grown."""
-        return next((leaf.channel for leaf, end in self.leaves if leaf.channel.settled < end), None)
+        ends = zip(self._leaves, self._ends, strict=True)
+        return next((leaf.channel for leaf, end in ends if leaf.channel.settled < end), None)
 
     def release(self) -> tuple[Any, list[Finding]]:
         """The value as it may leave, and what was found, up to the first leaf that is not decided."""
         findings: list[Finding] = []
-        for leaf, end in self.leaves:
+        for leaf, end in zip(self._leaves, self._ends, strict=True):
             findings += leaf.release(min(end, leaf.channel.settled))
             if leaf.channel.settled < end:
                 return None, findings
-        texts = [leaf.said for leaf, _ in self.leaves]
+        texts = [leaf.said for leaf in self._leaves]
         return rewritten_value(self.value, "object", _PATH, put_back(texts)), findings
