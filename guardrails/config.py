@@ -15,6 +15,7 @@ from guardrails._yaml import Node, Place, YamlError, node_of, read_yaml
 from guardrails.cases import Case, ExpectedFinding, ExpectedTripwire
 from guardrails.choices import ChoiceError, nearest, shortened
 from guardrails.document import INPUT, OUTPUT, VERSION, Document, Limits, Versioned, is_meant
+from guardrails.inputs import sees_nothing
 from guardrails.pipeline import Pipeline
 from guardrails.problems import LONGEST_MESSAGE, MOST_TOLD, ConfigError, Path, Problem, written
 from guardrails.processor import Processor
@@ -277,6 +278,8 @@ class _Loader:
             return None
         if processor is not None:
             self._types[processor.id] = type_
+            if path[0] == INPUT and (wrong := sees_nothing(processor)):
+                self._note(*_locate(Fault(("surfaces",), wrong), node, path), wrong)
         return processor
 
     def _kind(self, node: Node, path: Path) -> type[Processor] | None:

@@ -5,7 +5,7 @@ import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from guardrails.surfaces import (
     NAMES,
     PIECES,
     STREAMED,
+    STREAMED_WITHIN,
     Surface,
     is_data,
     is_time,
@@ -48,8 +49,8 @@ _SHORT_FILE: Final = 200
 
 _SIDES: Final = ("item_id", "output_index", "content_index", "index")
 """Keys by which providers tell items, contents, blocks, choices and calls apart that stream side by side."""
-_MOST_SIDES: Final = 16
-"""Items of a list that are asked for them."""
+_STEP: Final = re.compile(r"\[([0-9]+)\]|[^.\[\]]+")
+"""A step of a path for people: a place in a list, or that of a key; or a key."""
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URI: Final = re.compile(r"data:([\w.+/-]*)(?:;[\w.+=-]*)*;base64,", re.IGNORECASE)
@@ -124,23 +125,33 @@ def owner_of(chunk: Chunk) -> str:
     return ""
 
 
-def side_of(value: Any, depth: int = 8) -> str:
-    """Which of the texts that a provider streams side by side a `raw` payload belongs to.
+def side_of(inside: Inside, path: str) -> str:
+    """Which of the texts that a provider streams side by side a leaf of a `raw` chunk is a piece of.
 
     Args:
-        value: the payload, or a part of it.
-        depth: levels down to which it is looked at.
+        inside: the chunk.
+        path: where the leaf is, as visits are told.
     """
-    own: list[str] = []
-    below: Iterable[Any] = ()
-    if isinstance(value, dict):
-        given = ((key, value[key]) for key in _SIDES if isinstance(value.get(key), str | int))
-        own = [f"{key}={one if isinstance(one, str) else _written(one)}" for key, one in given]
-        below = value.values()
-    elif isinstance(value, list):
-        below = value[:_MOST_SIDES]
-    deeper = (side_of(one, depth - 1) for one in below if depth)
-    return " ".join([*own, *filter(None, deeper)])
+    value: Any = getattr(inside.chunk, "payload", None)
+    sides: list[str] = []
+    for found in _STEP.finditer(path.removeprefix(_told((*inside.path, "payload")))):
+        if isinstance(value, dict):
+            given = ((key, value[key]) for key in _SIDES if isinstance(value.get(key), str | int))
+            sides += [f"{key}={one if isinstance(one, str) else _written(one)}" for key, one in given]
+            value = value[found[0]] if found[1] is None else [*value.values()][int(found[1])]
+        else:
+            value = value[int(found[1])]
+    return " ".join(sides)
+
+
+def part_of(chunk: Chunk) -> str:
+    """Which of the texts that a tool streams side by side a chunk has a piece of: the ids in its object."""
+    payload: Any = getattr(chunk, "payload", None)
+    key = STREAMED.get(chunk.type, "")
+    part = payload.get(key) if isinstance(payload, dict) else getattr(payload, key, None)
+    below = part.get("payload") if isinstance(part, dict) else None
+    ids = [one["id"] for one in (part, below) if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    return " ".join(ids)
 
 
 def pieces_in(inside: Inside) -> Callable[[str], bool] | None:
@@ -154,7 +165,8 @@ def pieces_in(inside: Inside) -> Callable[[str], bool] | None:
         return lambda path: path.rpartition(".")[2] in PIECES or path == whole
     if inside.chunk.type in STREAMED:
         streamed = _told((*inside.path, "payload", STREAMED[inside.chunk.type]))
-        return lambda path: path == streamed
+        within = {f"{streamed}{at}.{key}" for at in ("", ".payload") for key in STREAMED_WITHIN}
+        return lambda path: path == streamed or path in within
     return None
 
 

@@ -7,11 +7,16 @@ from operator import is_
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from guardrails.chunks import Chunk, TextDelta, TextDeltaPayload, TextEnd, TextEndPayload, Tripwire
-from guardrails.processor import Finding
+from guardrails.processor import Finding, Processor
 from guardrails.stream import GuardedStream
+from guardrails.surfaces import Surface
+from guardrails.text.processor import TextProcessor
 
 Message: TypeAlias = Mapping[str, Any]
 """A message as chat APIs and agent frameworks take it: a role, and content or parts."""
+
+SURFACE: Final[Surface] = "text"
+"""Where all texts of messages stand: they are shown to processors as text deltas."""
 
 UNGUARDED_ROLES: Final = ("system", "developer")
 """Roles whose messages are the application's own words."""
@@ -102,6 +107,13 @@ class GuardedInput:
     messages: tuple[Message, ...]
     findings: tuple[Finding, ...]
     tripwire: Tripwire | None
+
+
+def sees_nothing(processor: Processor) -> str | None:
+    """Why a processor would guard nothing in messages; None if it looks where their texts are."""
+    if isinstance(processor, TextProcessor) and SURFACE not in processor.surfaces:
+        return f"messages have only the surface `{SURFACE}`, so it would guard nothing; name that too"
+    return None
 
 
 async def guard_messages(

@@ -12,7 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from guardrails.chunks import Chunk
 from guardrails.ending import OpenParts, UsageMeter
-from guardrails.inputs import GuardedInput, Message, guard_messages
+from guardrails.inputs import GuardedInput, Message, guard_messages, sees_nothing
 from guardrails.loop import Loop, Stage
 from guardrails.processor import Processor, Record, Run, Spawn
 from guardrails.release import Release, StepOutlet
@@ -51,7 +51,8 @@ class Pipeline:
         max_buffer: how long a step may be.
 
     Raises:
-        ValueError: two processors have the same id, or a setting is none of its choices.
+        ValueError: two processors have the same id, a setting is none of its choices, or an input processor
+            looks only at surfaces that messages do not have.
         TypeError: `processors` is no list of processors, or `on_finding` would have to be awaited.
     """
 
@@ -73,6 +74,9 @@ class Pipeline:
         doubled = [id_ for id_, count in ids.items() if count > 1]
         if doubled:
             raise ValueError(f"each processor needs an id of its own; used twice: {', '.join(doubled)}")
+        for part in (part for processor in self.input_processors for part in processor.parts):
+            if wrong := sees_nothing(part):
+                raise ValueError(f"surfaces of the input processor {part.id}: {wrong}")
         if release not in get_args(Release):
             raise ValueError(f"release must be one of {', '.join(get_args(Release))}, not {release!r}")
         if max_buffer < LEAST_BUFFER:

@@ -3,6 +3,7 @@
 import inspect
 import logging
 from collections.abc import AsyncIterable, Iterable, Mapping
+from time import perf_counter
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from anyio.lowlevel import checkpoint
@@ -22,8 +23,8 @@ CLOSE_SECONDS: Final = 5
 """How long closing a source may hold a caller who is cancelled, or for whom another task reads it."""
 
 _OVER: Final = object()
-_CHECKPOINT_EVERY: Final = 64
-"""A sync source never waits; after so many chunks it lets others run and cancellation in."""
+_HOLD_SECONDS: Final = 0.005
+"""A sync source never waits; after so long it lets others run and cancellation in."""
 
 
 class Feed(Generic[T]):
@@ -47,7 +48,7 @@ class Feed(Generic[T]):
         self._is_async = hasattr(iterable, "__aiter__")
         self.entered = False
         self._closed = False
-        self._read = 0
+        self._read, self._since = 0, 0.0
 
     async def open(self) -> None:
         """Begin; to be called in the task that will read and close."""
@@ -67,8 +68,9 @@ class Feed(Generic[T]):
             if self._is_async:
                 item = await self._iterator.__anext__()
             else:
-                if self._read % _CHECKPOINT_EVERY == _CHECKPOINT_EVERY - 1:
+                if perf_counter() - self._since > _HOLD_SECONDS:
                     await checkpoint()
+                    self._since = perf_counter()
                 item = next(self._iterator, _OVER)
                 if item is _OVER:
                     raise StopAsyncIteration

@@ -71,6 +71,9 @@ STREAMED: Final[Mapping[str, str]] = {
 }
 """Keys of payloads whose bare strings are pieces of a text, as of one that is piped to a writer, by type."""
 
+STREAMED_WITHIN: Final = ("delta", "text", "textDelta")
+"""Keys of an object that is streamed so, or of its payload, under which such a piece may stand, too."""
+
 _SURFACES: Final[Mapping[str, Surface]] = {
     "text-": "text",
     "reasoning-": "reasoning",

@@ -28,6 +28,7 @@ from guardrails import (
 )
 from guardrails.processor import End, Wake
 from guardrails.testing import Patterns, SlowWords
+from guardrails.testing.outcomes import unbalanced
 from guardrails.text.member import Member
 from guardrails.text.pattern import Pattern
 from guardrails.text.view import View
@@ -233,7 +234,7 @@ class Line:
         fails_to_close: whether closing it raises.
         asked: how many chunks it was asked for.
         closed: how many times it was closed.
-    let_go: how many times it could finish that.
+        let_go: how many times it could finish that.
         strays: times it was asked after it had been closed, or while it was being asked.
     """
 
@@ -321,39 +322,16 @@ def running() -> set[int]:
 
 
 def settled(line: Line, before: set[int]) -> None:
-    """A stream has been left: its source is closed once, and no task more runs than before."""
-    assert (line.closed, line.strays) == (1, 0)
+    """A stream has been left: its source is closed once and in full, and no task more runs."""
+    assert (line.closed, line.let_go, line.strays) == (1, not line.fails_to_close, 0)
     assert running() == before
 
 
-OPENED: Final = {"text-start": "text-end", "reasoning-start": "reasoning-end"}
-CALLED: Final = ("tool-call-input-streaming-end", "tool-call")
-
-
 def balanced(received: Sequence[Chunk]) -> None:
-    """Every block is closed before the one tripwire, the step and the stream after it, and then nothing."""
-    at = types(received).index("tripwire")
-    texts: set[tuple[str, str]] = set()
-    calls: set[str] = set()
-    step, finished = False, False
-    for one in received[:at]:
-        payload: Any = getattr(one, "payload", None)
-        if one.type in OPENED:
-            texts.add((OPENED[one.type], payload.id))
-        elif one.type in OPENED.values():
-            texts.discard((one.type, payload.id))
-        elif one.type == "tool-call-input-streaming-start":
-            calls.add(payload.tool_call_id)
-        elif one.type in CALLED:
-            calls.discard(payload.tool_call_id)
-        step = one.type == "step-start" or (step and one.type not in ("step-finish", "finish"))
-        finished = one.type == "finish" or (finished and one.type != "step-start")
-    assert not texts
-    assert not calls
-    ending = received[at + 1 :]
-    assert types(ending) == [*["step-finish"] * step, *["finish"] * (not finished)]
-    assert all(one.payload.step_result.reason == "tripwire" for one in ending)  # type: ignore[union-attr]
-    assert all(one.run_id and one.from_ for one in received[at:])
+    """The stream was refused, and every block, the step and the stream are closed around the one tripwire."""
+    faults = unbalanced(received)
+    assert "tripwire" in types(received)
+    assert not faults, faults
 
 
 def silent(seen: Seen, *secrets: str) -> None:

@@ -1,12 +1,13 @@
 """Short ways to make chunks, sources, processors and distributions."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from anyio.lowlevel import checkpoint
 
-from guardrails import Chunk, Item, Processor, Run, Step, parse_chunk
+from guardrails import Chunk, Item, Pipeline, Processor, Run, Step, parse_chunk
+from guardrails.testing import Patterns
 
 
 def chunk(kind: str, /, **payload: Any) -> Chunk:
@@ -41,6 +42,12 @@ def types(chunks: Iterable[Chunk]) -> list[str]:
 def text(chunks: Iterable[Chunk]) -> str:
     """All text, joined."""
     return "".join(one.payload.text for one in chunks if one.type == "text-delta")  # type: ignore[union-attr]
+
+
+async def collect(pipeline: Pipeline, source: Any) -> list[Chunk]:
+    """All chunks that a consumer of a guarded stream gets."""
+    async with pipeline.stream(source) as chunks:
+        return [one async for one in chunks]
 
 
 class Source:
@@ -89,10 +96,17 @@ def does(step: Callable[[Run, Item], Any], id_: str = "does", **settings: Any) -
     return Does(id=id_, make=lambda run: lambda item: step(run, item), **settings)
 
 
-def distribute(site: Path, name: str, types: dict[str, str]) -> None:
-    """Write what an installer leaves of a distribution that names processors."""
-    info = site / f"{name}-1.0.dist-info"
+def four(**settings: Any) -> Patterns:
+    """A processor that finds four digits in a row."""
+    return Patterns(find=r"\d{4}", **settings)
+
+
+def distribute(site: Path, name: str, types: Mapping[str, str], *, package: str = "") -> None:
+    """Write what an installer leaves of a distribution that names processors or brings a package."""
+    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     lines = [f"{type_} = {where}" for type_, where in types.items()]
     (info / "entry_points.txt").write_text("\n".join(["[guardrails.processors]", *lines, ""]))
+    if package:
+        (info / "top_level.txt").write_text(f"{package}\n")

@@ -115,20 +115,25 @@ def apart(value: Value) -> str:
     return f" see {value.text} now "
 
 
-# --- where content is
+# --- where content is: everywhere but under the keys of names, times and counts
 
 _TIMES: Final = frozenset({"timestamp", "eventTimestamp", "created", "duration", "elapsedMs"})
+"""Times and durations: many a long number of this kind looks like a card."""
 _NAMES: Final = _TIMES | {"type", "from", "id", "toolName", "status", "role", "mimeType", "mediaType"}
+"""What says who or what something is: with another value there, the chunk would be another one."""
 _NAMES_TOO: Final = frozenset(
     {("sourceType", "source"), ("reason", "stepResult"), ("title", "tool-call")}
     # Counts, which the protocol wants to be numbers.
     | {("iteration", "goal"), ("maxRuns", "goal"), ("iteration", "is-task-complete"), ("score", "results")}
     | {("runningCount", "background-task-progress")}
 )
+"""The same for keys that say so only under another one, which stands beside each."""
 _VALUES: Final = frozenset({"args", "result", "error", "suspendPayload", "suspendData", "value"})
+"""Under these stands somebody else's value, whose own keys are content as well."""
 _STREAMED: Final = frozenset({"tool-output", "step-output"})
 """Types of chunks whose `output` is what a tool gave."""
 _COUNTED: Final = frozenset({"usage", "totalUsage"})
+"""Counts of tokens."""
 
 
 def _is_time(key: str) -> bool:

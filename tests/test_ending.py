@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from guardrails import END, Chunk, Item, Pipeline, Run, dump_chunk
+from guardrails import END, Chunk, Item, Pipeline, Processor, Run, dump_chunk
 from guardrails.testing import Patterns
-from tests.helpers import Source, answer, chunk, delta, does, types
+from tests.helpers import Source, answer, chunk, collect, delta, does, types
 
 
-async def collect(source: Any, *processors: Any) -> list[Chunk]:
-    async with Pipeline(processors or [Patterns(find="bad", strategy="block", id="guard")]).stream(
-        source
-    ) as chunks:
-        return [one async for one in chunks]
+async def guarded(source: Any, *processors: Processor) -> list[Chunk]:
+    """What comes of a stream in which a word is refused, unless other processors are given."""
+    guard = Patterns(find="bad", strategy="block", id="guard")
+    return await collect(Pipeline(processors or [guard]), source)
 
 
 def ending(received: Sequence[Chunk]) -> list[dict[str, Any]]:
@@ -24,7 +23,7 @@ def ending(received: Sequence[Chunk]) -> list[dict[str, Any]]:
 
 async def test_a_blocked_answer_ends_whole() -> None:
     """Open blocks are closed, the tripwire says why, step and stream finish; every chunk is complete."""
-    received = await collect(answer("good bad", "never"))
+    received = await guarded(answer("good bad", "never"))
     assert types(received) == [
         "start",
         "step-start",
@@ -71,7 +70,7 @@ async def test_every_kind_of_open_block_is_closed_in_order() -> None:
         chunk("text-start", id="t"),
         delta("bad "),
     ]
-    received = await collect(source)
+    received = await guarded(source)
     closing = [(one.type, dump_chunk(one)["payload"]) for one in received[len(source) - 1 : -2]]
     assert closing == [
         ("reasoning-end", {"id": "r"}),
@@ -82,15 +81,15 @@ async def test_every_kind_of_open_block_is_closed_in_order() -> None:
 
 async def test_without_a_step_only_the_stream_finishes() -> None:
     """Where no step was opened, none is closed."""
-    assert types(await collect([delta("bad")])) == ["tripwire", "finish"]
+    assert types(await guarded([delta("bad")])) == ["tripwire", "finish"]
 
 
 async def test_a_stream_that_has_finished_is_not_finished_again() -> None:
     """A refusal after the `finish` chunk adds the tripwire alone; one in a further step finishes that too."""
     over = [chunk("finish", stepResult={"reason": "stop"})]
-    assert types(await collect([*over, delta("bad")])) == ["finish", "tripwire"]
+    assert types(await guarded([*over, delta("bad")])) == ["finish", "tripwire"]
     further = [*over, chunk("step-start"), delta("bad")]
-    assert types(await collect(further)) == ["finish", "step-start", "tripwire", "step-finish", "finish"]
+    assert types(await guarded(further)) == ["finish", "step-start", "tripwire", "step-finish", "finish"]
 
 
 async def test_made_chunks_have_a_run_when_the_source_names_none() -> None:
@@ -99,7 +98,7 @@ async def test_made_chunks_have_a_run_when_the_source_names_none() -> None:
     async with Pipeline([Patterns(find="bad", strategy="block")]).stream(source, run_id="mine") as chunks:
         received = [one async for one in chunks]
     assert {(one.run_id, one.from_) for one in received} == {("mine", "AGENT")}
-    received = await collect(source)
+    received = await guarded(source)
     assert all(one.run_id for one in received)
 
 
@@ -107,7 +106,7 @@ async def test_usage_is_what_is_known() -> None:
     """The usage of past steps is in `finish`; that of the open step is absent until the source told it."""
     step = chunk("step-finish", stepResult={"reason": "tool-calls"}, output={"usage": {"inputTokens": 5}})
     source = [chunk("step-start"), step, chunk("step-start"), delta("bad")]
-    made = ending(await collect(source))
+    made = ending(await guarded(source))
     assert made[1]["payload"]["output"] == {}
     assert made[2]["payload"]["output"] == {"usage": {"inputTokens": 5}}
 
@@ -120,7 +119,7 @@ async def test_usage_told_behind_held_text_counts() -> None:
             run.block("late")
         return [item] if getattr(item, "type", "") == "step-start" else []
 
-    made = ending(await collect(answer("a"), does(late)))
+    made = ending(await guarded(answer("a"), does(late)))
     usage = {"inputTokens": 3, "outputTokens": 4}
     assert [one["payload"]["output"] for one in made[1:]] == [{"usage": usage}, {"usage": usage}]
 
@@ -143,11 +142,11 @@ async def test_the_source_is_closed_before_the_ending_is_read() -> None:
 @pytest.mark.parametrize("retry", [True, False])
 async def test_retry_is_said_in_the_tripwire(retry: bool) -> None:
     """Whether the processor asks for another attempt is in the chunk, for whoever can make one."""
-    received = await collect(answer("bad"), Patterns(find="bad", strategy="block", retry=retry))
+    received = await guarded(answer("bad"), Patterns(find="bad", strategy="block", retry=retry))
     assert ending(received)[0]["payload"]["retry"] is retry
 
 
 async def test_nothing_is_added_without_a_refusal() -> None:
     """A stream that just stops is not given an end it did not have."""
     source = [chunk("start"), chunk("text-start", id="t"), delta("a")]
-    assert await collect(source) == source
+    assert await guarded(source) == source

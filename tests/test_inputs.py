@@ -29,14 +29,12 @@ from guardrails import (
 )
 from guardrails.chunks import TextDeltaPayload
 from guardrails.testing import BACKENDS, Idle, Patterns, SlowWords
-from tests.helpers import does
-
-FOUR: Final = r"\d{4}"
+from tests.helpers import does, four
 
 
 def inputs(*processors: Processor, **settings: Any) -> Pipeline:
     """A pipeline that guards its input."""
-    return Pipeline([], input_processors=processors or [Patterns(find=FOUR)], **settings)
+    return Pipeline([], input_processors=processors or [four()], **settings)
 
 
 def said(guarded: GuardedInput) -> list[Any]:
@@ -510,7 +508,7 @@ async def test_any_mapping_is_a_message() -> None:
 
 async def test_a_blocked_input_says_why() -> None:
     """The tripwire is that of a stream, and findings up to it are told, without the text."""
-    pipeline = inputs(Patterns(find="bad", strategy="block", id="guard", retry=True), Patterns(find=FOUR))
+    pipeline = inputs(Patterns(find="bad", strategy="block", id="guard", retry=True), four())
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "1234"},
         {"role": "user", "content": ["fine", "so bad"]},
@@ -548,7 +546,7 @@ async def test_a_processor_that_fails_blocks() -> None:
 async def test_texts_are_edited_under_every_strategy(strategy: str) -> None:
     """What a strategy makes of a text stands in its place, be it nothing."""
     messages = [{"role": "user", "content": [{"text": "1234"}, {"text": "no 1234 yes"}]}]
-    guarded = await inputs(Patterns(find=FOUR, strategy=strategy)).guard_input(messages)
+    guarded = await inputs(four(strategy=strategy)).guard_input(messages)
     expected = {"redact": "[FOUND]", "mask": "***4", "remove": "", "warn": "1234"}[strategy]
     assert said(guarded) == [[{"text": expected}, {"text": f"no {expected} yes"}]]
     assert [(one.start, one.end) for one in guarded.findings] == [(0, 4), (3, 7)]
@@ -592,7 +590,7 @@ class Counts(TextProcessor):
 
 async def test_detectors_and_groups_guard_input() -> None:
     """Checks that take their time, chains and groups work as in a stream, in the order of the messages."""
-    group = Parallel(members=(Counts(), Patterns(find=FOUR, strategy="mask")))
+    group = Parallel(members=(Counts(), four(strategy="mask")))
     messages = [{"role": "user", "content": f"a bad day {at}. No 1234! slow."} for at in range(40)]
     guarded = await inputs(group, SlowWords(find="slow")).guard_input(messages)
     assert said(guarded) == [f"a [BAD] day {at}. No ***4! [WORD]." for at in range(40)]
@@ -627,7 +625,7 @@ async def test_input_and_output_are_guarded_apart() -> None:
 async def test_without_input_processors_nothing_passes() -> None:
     """With nothing to ask, every message would pass in silence."""
     sentence = "this pipeline has no input_processors, so it would pass everything"
-    for pipeline in (Pipeline([Patterns(find=FOUR)]), load_pipeline("default")):
+    for pipeline in (Pipeline([four()]), load_pipeline("default")):
         with pytest.raises(ValueError, match=f"^{sentence}$"):
             await pipeline.guard_input([{"role": "user", "content": "1234"}])
     assert await inputs().guard_input([]) == GuardedInput((), (), None)
@@ -639,6 +637,20 @@ def test_ids_differ_between_input_and_output() -> None:
         Pipeline([Patterns(find="a")], input_processors=[Patterns(find="a")])
     with pytest.raises(TypeError, match="a list of processors"):
         Pipeline([], input_processors=Idle())  # type: ignore[arg-type]
+
+
+def test_an_input_processor_looks_where_messages_are() -> None:
+    """One that looks only at surfaces which messages never have would let everything pass, and is refused."""
+    blind = Patterns(id="blind", find="a", surfaces=["tool_args", "reasoning"])
+    sentence = (
+        "surfaces of the input processor blind: messages have only the surface `text`, so it would guard"
+    )
+    for processor in (blind, Parallel(members=[Patterns(find="a"), blind])):
+        with pytest.raises(ValueError, match=sentence):
+            inputs(processor)
+    assert Pipeline([blind]).processors == (blind,)
+    seeing = Patterns(find="a", surfaces=["tool_args", "text"])
+    assert inputs(seeing).input_processors == (seeing,)
 
 
 def test_a_generator_of_processors_is_a_list_of_them() -> None:

@@ -27,14 +27,9 @@ from guardrails import (
 )
 from guardrails.chunks import Error, Tripwire
 from guardrails.testing import Idle, Patterns, Tape
-from tests.helpers import Does, Source, answer, chunk, delta, does, text, types
+from tests.helpers import Does, Source, answer, chunk, collect, delta, does, four, text, types
 
 NOTE = parse_chunk({"type": "data-note", "data": 1})
-
-
-async def collect(pipeline: Pipeline, source: Any) -> list[Chunk]:
-    async with pipeline.stream(source) as chunks:
-        return [one async for one in chunks]
 
 
 async def read_all(chunks: AsyncIterator[Chunk], received: list[Chunk]) -> None:
@@ -64,7 +59,7 @@ async def test_json_lines_are_read(form: Any) -> None:
 
 async def test_a_malformed_chunk_is_an_error_after_what_came_before() -> None:
     """What is no chunk raises an error that says which item; text held before it is not lost."""
-    pipeline = Pipeline([Patterns(find=r"\d{4}")])
+    pipeline = Pipeline([four()])
     received: list[Chunk] = []
     async with pipeline.stream([delta("call 12"), {"type": "text-delta", "payload": {"id": "t"}}]) as chunks:
         with pytest.raises(ChunkError, match=r"item 2 .*payload\.text"):
@@ -125,7 +120,7 @@ async def test_the_result_holds_what_was_let_out() -> None:
         chunk("step-finish", output={"usage": {"inputTokens": 4, "outputTokens": 2}}),
         chunk("finish", stepResult={"reason": "stop"}),
     ]
-    result = await Pipeline([Patterns(find=r"\d{4}")]).run(source)
+    result = await Pipeline([four()]).run(source)
     assert (result.text, result.reasoning) == ("first [FOUND]second", "why")
     assert [call.payload.tool_name for call in result.tool_calls] == ["look"]
     assert result.object == {"whole": 2}
@@ -155,7 +150,7 @@ async def test_findings_are_told_as_they_leave(caplog: pytest.LogCaptureFixture)
         raise ValueError("secret 1234")
 
     with caplog.at_level(logging.INFO, "guardrails"):
-        result = await Pipeline([Patterns(find=r"\d{4}")], on_finding=listen).run(answer("no. 1234."))
+        result = await Pipeline([four()], on_finding=listen).run(answer("no. 1234."))
     assert tuple(heard) == result.findings
     assert result.text == "no. [FOUND]."
     assert "ValueError" in caplog.text
@@ -165,7 +160,7 @@ async def test_findings_are_told_as_they_leave(caplog: pytest.LogCaptureFixture)
 async def test_pipelines_nest() -> None:
     """A guarded stream is a source; the inner one ends with the outer one."""
     source = Source(answer("a 1234 b"))
-    inner = Pipeline([Patterns(find=r"\d{4}")]).stream(source.play())
+    inner = Pipeline([four()]).stream(source.play())
     result = await Pipeline([Patterns(find="a")]).run(inner)
     assert result.text == "[FOUND] [FOUND] b"
     assert source.closed == 1
@@ -175,7 +170,7 @@ async def test_pipelines_nest() -> None:
 async def test_the_source_error_is_raised_after_what_it_said() -> None:
     """`run` raises the source's own exception; a stream gives out what was held before it."""
     error = OSError("line is down")
-    pipeline = Pipeline([Patterns(find=r"\d{4}")])
+    pipeline = Pipeline([four()])
     with pytest.raises(OSError, match="line is down"):
         await pipeline.run(Source(answer("a"), error).play())
     received: list[Chunk] = []
@@ -195,7 +190,7 @@ async def test_a_refusal_wins_over_the_source_error() -> None:
 async def test_an_error_chunk_follows_the_held_text() -> None:
     """An `error` chunk is no tripwire: it waits its turn behind held text."""
     source = [delta("tail 123"), chunk("error", error={"message": "x"})]
-    received = await collect(Pipeline([Patterns(find=r"\d{4}")]), source)
+    received = await collect(Pipeline([four()]), source)
     assert text(received[:-1]) == "tail 123"
     assert isinstance(received[-1], Error)
 
@@ -387,7 +382,7 @@ async def test_memory_does_not_grow_with_the_stream(collect_all: bool) -> None:
         for _ in range(4_000):
             yield delta("call 1234 now. ")
 
-    pipeline = Pipeline([Patterns(find=r"\d{4}")])
+    pipeline = Pipeline([four()])
     tracemalloc.start()
     try:
         async with pipeline.stream(source(), collect=collect_all) as chunks:

@@ -14,12 +14,13 @@ import pytest
 
 from guardrails import Pipeline, Strategy, TextProcessor, load_pipeline, parse_chunk
 from guardrails.document import Document, Limits
-from guardrails.registry import presets
+from guardrails.registry import GROUP, presets
 from guardrails.surfaces import SURFACES
 from guardrails.testing import BACKENDS, CONTRACT
 from guardrails.text.processor import USER_SECONDS
 from processors._patterns import PRESETS
 from processors.regex import Regex, Rule
+from tests.helpers import distribute
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,14 +63,6 @@ def execute(
         timeout=SECONDS,
         check=False,
     )
-
-
-def distribute(at: Path, name: str, entry_points: str = "") -> None:
-    """Write what an installer leaves of a distribution."""
-    info = at / f"{name.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(entry_points)
 
 
 def test_the_python_examples_run() -> None:
@@ -119,7 +112,7 @@ def test_the_exit_codes_are_those_stated(tmp_path: Path) -> None:
 
 def test_a_shared_import_name_is_refused_as_shown(tmp_path: Path) -> None:
     """Beside a distribution with the same import name, the command says what is shown and exits with 2."""
-    distribute(tmp_path, "guardrails-ai")
+    distribute(tmp_path, "guardrails-ai", {})
     done = execute(["guardrails", "check", "examples/guard.yaml"], imports=tmp_path)
     assert (done.returncode, done.stdout) == (2, blocks("text")[0])
 
@@ -144,11 +137,9 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (at / path).parent.mkdir(parents=True, exist_ok=True)
         (at / path).write_text(body, encoding="utf-8")
     added = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
-    (group,) = added
-    assert group in PROJECT["project"]["entry-points"]
-    lines = "".join(f"{name} = {value}\n" for name, value in added[group].items())
-    if not added[group].keys() <= PROJECT["project"]["entry-points"][group].keys():
-        distribute(at, "grown", f"[{group}]\n{lines}")  # else somebody has followed the README here
+    assert list(added) == [GROUP]
+    if not added[GROUP].keys() <= PROJECT["project"]["entry-points"][GROUP].keys():
+        distribute(at, "grown", added[GROUP])  # else somebody has followed the README here
     (at / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\nfilterwarnings = error\n")
     return at
 

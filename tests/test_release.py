@@ -26,7 +26,7 @@ from guardrails.testing import (
     uncut,
 )
 from guardrails.testing.scripts import Passage
-from tests.helpers import Source, answer, chunk, delta, does, text, types
+from tests.helpers import Source, answer, chunk, collect, delta, does, four, text, types
 
 LONG: Final = 40
 """Texts of a few of these exceed the smallest buffer."""
@@ -37,12 +37,10 @@ NOTE: Final = parse_chunk({"type": "data-note", "data": 1})
 
 CHAINS: Final[dict[str, Callable[[], Sequence[Processor]]]] = {
     "idle": lambda: [Idle()],
-    "redact": lambda: [Patterns(find=r"\d{4}")],
-    "block": lambda: [Idle(), Patterns(find=r"\d{4}", strategy="block")],
-    "slow": lambda: [SlowWords(find="bad"), Patterns(find=r"\d{4}", strategy="block")],
-    "group": lambda: [
-        Parallel(members=(SlowWords(find="bad", strategy="block"), Patterns(find=r"\d{4}", strategy="warn")))
-    ],
+    "redact": lambda: [four()],
+    "block": lambda: [Idle(), four(strategy="block")],
+    "slow": lambda: [SlowWords(find="bad"), four(strategy="block")],
+    "group": lambda: [Parallel(members=(SlowWords(find="bad", strategy="block"), four(strategy="warn")))],
 }
 
 Cut = Callable[[str], list[str]]
@@ -53,11 +51,6 @@ def steps_of(steps: Sequence[Sequence[Passage]], cut: Cut) -> list[Chunk]:
     begin, *_, end = chunks_of([], uncut)
     middle = [[*chunks_of(parts, cut)[1:-1], NOTE] for parts in steps]
     return [begin, *(each for step in middle for each in step), end]
-
-
-async def collect(pipeline: Pipeline, source: Any) -> list[Chunk]:
-    async with pipeline.stream(source) as chunks:
-        return [one async for one in chunks]
 
 
 def accepted(at_once: Sequence[Chunk]) -> list[Chunk]:
@@ -328,7 +321,7 @@ async def test_memory_is_bounded_by_the_text() -> None:
 @pytest.mark.parametrize("outer", ["stream", "step"])
 async def test_pipelines_nest(inner: Release, outer: Release, refusing: str) -> None:
     """The pipeline that refuses lets nothing of the step out if it releases by the step."""
-    guards = [Patterns(find=r"\d{4}"), Patterns(id="block", find="bad", strategy="block")]
+    guards = [four(), Patterns(id="block", find="bad", strategy="block")]
     first, second = guards if refusing == "outer" else guards[::-1]
     source = [*answer("one 1234")[:-1], *answer("two ", "bad")[1:]]
     received = await collect(

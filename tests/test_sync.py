@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from guardrails import Chunk, Pipeline
-from guardrails.testing import Patterns, SlowWords
-from tests.helpers import Source, answer, delta, text
+from guardrails.testing import SlowWords
+from tests.helpers import Source, answer, delta, four, text
 
 
 def test_run_sync_gives_the_result() -> None:
     """A list, an async source and slow checks work without an event loop."""
-    pipeline = Pipeline([Patterns(find=r"\d{4}"), SlowWords(find="bad")])
+    pipeline = Pipeline([four(), SlowWords(find="bad")])
     assert pipeline.run_sync(answer("bad 12", "34 day")).text == "[WORD] [FOUND] day"
     assert pipeline.run_sync(Source(answer("1234")).play()).text == "[FOUND]"
 
@@ -26,7 +26,7 @@ def test_stream_sync_streams() -> None:
             log.append(piece)
             yield delta(piece)
 
-    with Pipeline([Patterns(find=r"\d{4}")]).stream_sync(source()) as chunks:
+    with Pipeline([four()]).stream_sync(source()) as chunks:
         assert text([next(chunks)]) == "one "
         assert len(log) <= 2
         assert text(chunks) == "two three "

@@ -26,7 +26,7 @@ from guardrails import (
     TextProcessor,
 )
 from guardrails.testing import Idle, Patterns, SlowWords
-from tests.helpers import Does, Source, answer, chunk, delta, does, text, types
+from tests.helpers import Does, Source, answer, chunk, delta, does, four, text, types
 
 
 class Timed(TextProcessor):
@@ -250,8 +250,8 @@ async def test_checks_are_cancelled_by_a_refusal_even_if_nobody_leaves() -> None
 
 
 MAKERS: dict[str, Callable[[], Sequence[Processor]]] = {
-    "direct": lambda: [Patterns(find=r"\d{4}")],
-    "waiting": lambda: [Patterns(find=r"\d{4}"), SlowWords(find="bad", patience=3)],
+    "direct": lambda: [four()],
+    "waiting": lambda: [four(), SlowWords(find="bad", patience=3)],
     "blocked": lambda: [SlowWords(find="bad", strategy="block"), Idle()],
 }
 
@@ -599,7 +599,7 @@ async def test_an_interrupted_stream_says_so() -> None:
         await anyio.sleep(0.2)
         return [item]
 
-    for processors in ([Patterns(find=r"\d{4}")], [does(lambda _run, item: later(item), slow=True)]):
+    for processors in ([four()], [does(lambda _run, item: later(item), slow=True)]):
         async with Pipeline(processors).stream(source()) as chunks:
             with pytest.raises(RuntimeError, match="interrupted"):
                 while True:

@@ -10,11 +10,15 @@ SLICE: Final = 4096
 
 
 class Feeds:
-    """What the channels of a step have been given and have not taken yet, in order."""
+    """What the channels of a step have been given and have not taken yet, in order.
+
+    Attributes:
+        size: characters of it.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Channel, str] | Callable[[], None]] = []
-        self._size = 0
+        self._waiting: list[Iterator[None]] = []
+        self.size = 0
 
     @property
     def any(self) -> bool:
@@ -24,25 +28,35 @@ class Feeds:
     @property
     def large(self) -> bool:
         """Whether this is too much to be taken at once."""
-        return self._size > 2 * SLICE
+        return self.size > 2 * SLICE
 
     def feed(self, channel: Channel, text: str) -> None:
         """Give a text to a channel."""
-        self._waiting.append((channel, text))
-        self._size += len(text)
+        self.take(sliced(channel, text), len(text))
 
     def then(self, do: Callable[[], None]) -> None:
         """Do something once all that has been given is taken, such as closing a channel."""
-        self._waiting.append(do)
+        self.take(_once(do), 0)
+
+    def take(self, look: Iterator[None], size: int) -> None:
+        """Look through something, as many characters as `size` says; the look stops after each slice."""
+        self._waiting.append(look)
+        self.size += size
 
     def flush(self) -> Iterator[None]:
-        """Let the channels take all of it; stops after each slice."""
-        waiting, self._waiting, self._size = self._waiting, [], 0
-        for one in waiting:
-            if not isinstance(one, tuple):
-                one()
-                continue
-            channel, text = one
-            for start in range(0, len(text), SLICE):
-                channel.feed(text[start : start + SLICE])
-                yield
+        """Look through all that has been given; stops after each slice."""
+        waiting, self._waiting, self.size = self._waiting, [], 0
+        for look in waiting:
+            yield from look
+
+
+def sliced(channel: Channel, text: str) -> Iterator[None]:
+    """Give a text to a channel, slice by slice."""
+    for start in range(0, len(text), SLICE):
+        channel.feed(text[start : start + SLICE])
+        yield
+
+
+def _once(do: Callable[[], None]) -> Iterator[None]:
+    do()
+    yield from ()

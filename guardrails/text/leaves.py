@@ -6,9 +6,9 @@ from typing import Final, TypeAlias
 
 from guardrails.content import Visit
 from guardrails.processor import Finding
-from guardrails.surfaces import Surface
+from guardrails.surfaces import Surface, whole_characters
 from guardrails.text.channel import Channel
-from guardrails.text.feeds import Feeds
+from guardrails.text.feeds import SLICE, Feeds, sliced
 from guardrails.text.member import Member, Place
 
 MOST_KNOWN: Final = 4096
@@ -17,6 +17,8 @@ MOST_KNOWN: Final = 4096
 _SHORT: Final = 16
 """Characters up to which a text is looked at sooner than its digest is made."""
 
+_AROUND: Final = 64
+"""Characters that are looked through in the time that it takes to begin with a leaf, about."""
 
 Grown: TypeAlias = Callable[[Surface, str], Channel | None]
 """Given the surface and path of a leaf, gives the text of which it is a piece; None if it is complete."""
@@ -31,15 +33,9 @@ class _Leaf:
         self.channel, self._grows = channel, grows
         self.start, self.end = 0, 0
 
-    def take(self, text: str, feeds: Feeds) -> None:
-        feeds.then(self._begin)
-        feeds.feed(self.channel, text)
-        feeds.then(self._finish)
-
-    def _begin(self) -> None:
+    def take(self, text: str) -> Iterator[None]:
         self.start = self.channel.end
-
-    def _finish(self) -> None:
+        yield from sliced(self.channel, text)
         if self._grows:
             self.channel.part()
         else:
@@ -60,9 +56,12 @@ class Leaves:
     Args:
         members: for whom they are looked through.
         name: names the value in findings.
-        feeds: takes what the leaves say.
+        feeds: looks them through.
         known: texts that need no second look; None to look at each.
         grown: tells which leaves are pieces of a text that grows; None if none is.
+
+    Attributes:
+        changed: whether anything takes the place of any of them, once they are released.
     """
 
     def __init__(
@@ -75,24 +74,54 @@ class Leaves:
     ) -> None:
         self._members, self._name, self._feeds = members, name, feeds
         self._known, self._grown = known, grown
+        self._noted: list[tuple[Surface, str, str, Channel | None]] = []
         self._leaves: list[_Leaf] = []
         self._places: dict[str, int] = {}
         # Each text as it came, with the place of its leaf; None if it is known to be clean.
         self._texts: list[tuple[str, int | None]] = []
+        self._clean: set[tuple[Surface, str]] = set()
+        self.changed = False
 
     def note(self, surface: Surface, path: str, text: str) -> str:
         """Take a leaf in; to be called by the first walk."""
-        if self._known is not None and (text in self._places or self._known.has(text)):
-            self._texts.append((text, self._places.get(text)))
-            return text
+        if not self._noted:
+            self._feeds.take(self._look(), 0)
+        self._feeds.size += len(text) + _AROUND
         growing = self._grown(surface, path) if self._grown else None
-        channel = growing or Channel(Place(surface, f"{self._name}{path}"), self._members)
-        leaf = _Leaf(channel, grows=growing is not None)
-        leaf.take(text, self._feeds)
-        self._places[text] = len(self._leaves)
-        self._texts.append((text, len(self._leaves)))
-        self._leaves.append(leaf)
+        self._noted.append((surface, path, text, growing))
         return text
+
+    def _look(self) -> Iterator[None]:
+        """Look through the leaves; most are clean, which is told without opening a channel."""
+        size = 0
+        noted, self._noted = self._noted, []
+        for surface, path, text, growing in noted:
+            size += len(text) + _AROUND
+            if size > SLICE:
+                size = 0
+                yield
+            if self._known is not None and (text in self._places or self._known.has(text)):
+                self._texts.append((text, self._places.get(text)))
+            elif growing is None and self._is_clean(surface, text):
+                self._texts.append((text, None))
+            else:
+                channel = growing or Channel(Place(surface, f"{self._name}{path}"), self._members)
+                leaf = _Leaf(channel, grows=growing is not None)
+                self._places[text] = len(self._leaves)
+                self._texts.append((text, len(self._leaves)))
+                self._leaves.append(leaf)
+                yield from leaf.take(text)
+
+    def _is_clean(self, surface: Surface, text: str) -> bool:
+        if (surface, text) in self._clean:  # as the keys of rows are
+            return True
+        if len(text) > SLICE or "\\" in text:
+            return False
+        said = whole_characters(text)
+        if all(surface not in member.surfaces or member.clears(said) for member in self._members):
+            self._clean.add((surface, text))
+            return True
+        return False
 
     @property
     def channels(self) -> Sequence[Channel]:
@@ -114,8 +143,10 @@ class Leaves:
             if not leaf.decided:
                 return said, findings
         texts = [text if place is None else said[place] for text, place in self._texts]
+        same = [new == old for new, (old, _) in zip(texts, self._texts, strict=True)]
+        self.changed = not all(same)
         if self._known is not None:
-            self._known.note(new for new, (old, _) in zip(texts, self._texts, strict=True) if new == old)
+            self._known.note(text for text, is_same in zip(texts, same, strict=True) if is_same)
         return texts, findings
 
 

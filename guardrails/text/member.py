@@ -71,6 +71,7 @@ class Member:
         copies: whether it looks at copies, in which what would be refused is hidden.
         key: its key under `hash`.
         open: opens its readers for a text.
+        clears: whether it can tell at once that there is nothing in a text, and there is nothing.
     """
 
     run: Run
@@ -81,6 +82,7 @@ class Member:
     passes: bool
     key: bytes | None = field(repr=False)
     open: Callable[["Member", Place], Sequence[Reader]]
+    clears: Callable[[str], bool]
     copies: bool = False
 
     def found(

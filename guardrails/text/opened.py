@@ -15,7 +15,7 @@ from guardrails.chunks import (
     ToolResult,
     UnknownChunk,
 )
-from guardrails.content import Inside, owner_of, pieces_in, side_of
+from guardrails.content import Inside, owner_of, part_of, pieces_in, side_of
 from guardrails.surfaces import CLOSINGS, STREAMED, Surface
 from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
@@ -116,15 +116,16 @@ class Opened:
         if is_piece is None:
             return None
         # A raw chunk may have an id of its own, of which nothing is said in the next.
-        owner = side_of(chunk.payload) if type(chunk) is Raw else owner_of(chunk)
-        streamed = chunk.type in STREAMED
+        owner = "" if type(chunk) is Raw else owner_of(chunk)
+        streamed, part = chunk.type in STREAMED, part_of(chunk)
         # What a tool streams is over with its answer, as are the streams that it carries.
         around = (scope[0], (*scope[1], owner)) if streamed else scope
 
         def find(surface: Surface, path: str) -> Channel | None:
             if not is_piece(path):
                 return None
-            id_ = f"{owner} {path.rpartition('.')[2]}"
+            side = side_of(inside, path) if type(chunk) is Raw else part
+            id_ = f"{owner} {side} {path.rpartition('.')[2]}"
             key = _key_of(f"{surface} {chunk.type}", around, id_, chunk, self._texts)
             if key not in self._texts:
                 place = self._room(Place(surface, f"{name}{path}"))

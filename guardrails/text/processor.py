@@ -13,7 +13,7 @@ from guardrails.text.member import Member, Place, Reader
 from guardrails.text.opened import MOST_TEXTS
 from guardrails.text.pattern import Pattern
 from guardrails.text.reader import Detection, DetectReader, PatternReader, Segment
-from guardrails.text.scan import Joined, Search, Window
+from guardrails.text.scan import Joined, Search, Span, Window
 from guardrails.text.step import TextStep
 from guardrails.text.view import RawView, View
 
@@ -135,6 +135,7 @@ class TextProcessor(Processor):
             self.on_error == "pass",
             self._key,
             self._open_readers,
+            self._clears,
         )
 
     def _open_readers(self, member: Member, place: Place) -> Sequence[Reader]:
@@ -148,6 +149,19 @@ class TextProcessor(Processor):
         if self.waits:
             readers.append(DetectReader(member, place, self.view(), self.detect, self.longest_segment))
         return readers
+
+    def _clears(self, text: str) -> bool:
+        """Whether there is nothing in a complete text, as is soon told of most."""
+        if self.waits or len(text) >= self.max_hold:
+            return False
+        spans: list[Span] = []
+        try:
+            for search in self._searches:
+                view = self.view()
+                search.scan(self.search_seconds, view.whole).feed(view.feed(text), spans, last=True)
+        except Exception:  # noqa: BLE001 - whoever looks more closely fails as well, and says of what
+            return False
+        return not spans
 
     @model_validator(mode="after")
     def _prepared(self) -> Self:

@@ -70,18 +70,15 @@ class Beside:
         texts, findings = self._leaves.release()
         if not self._silent:
             out += map(Report, findings)
-        if undecided is None:
+        if undecided is None and self._leaves.changed:
             self.item = rebuilt(self.item, self._inside, texts, self._skipped)
         return undecided
 
 
-def rebuilt(
-    item: Chunk, inside: Inside, texts: Sequence[str], skipped: tuple[str, ...] | None = None
-) -> Chunk:
-    """A chunk with other leaves; itself if they are the same."""
+def rebuilt(item: Chunk, inside: Inside, texts: Sequence[str], skipped: tuple[str, ...] | None) -> Chunk:
+    """A chunk with other leaves."""
     given = dump_chunk(item, keep_bytes=True)
-    new = rewritten(given, inside.roots, put_back(texts), skipped)
-    return item if new is given else parse_chunk(new)
+    return parse_chunk(rewritten(given, inside.roots, put_back(texts), skipped))
 
 
 def changed(item: Chunk, path: tuple[str, ...], value: Any) -> Chunk:

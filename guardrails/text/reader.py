@@ -109,7 +109,7 @@ class PatternReader:
         spans: list[Span] = []
         try:
             if piece is None:
-                scan.close(spans)
+                scan.feed("", spans, last=True)
             else:
                 self._taken += len(piece)
                 scan.feed(view.feed(piece), spans, ask=full)

@@ -52,11 +52,8 @@ class Scan(Protocol):
     def settled(self) -> int:
         """Everything before this offset is decided for good."""
 
-    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False, last: bool = False) -> None:
         """Take more text; see `PatternScan.feed`."""
-
-    def close(self, spans: list[Span]) -> None:
-        """The text is complete; see `PatternScan.close`."""
 
 
 class Search(Protocol):
@@ -153,28 +150,21 @@ class PatternScan(Buffer):
         self._joined, self._seconds, self._whole = joined, seconds, whole
         self._alive, self._ask_again = False, 0
 
-    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False, last: bool = False) -> None:
         """Take more text.
 
         Args:
             piece: the text.
             spans: gets the spans that are decided by it, in order.
             ask: whether to look at a candidate that would otherwise be left until it has grown.
+            last: whether the text is complete with it, which decides the rest.
 
         Raises:
             TimeoutError: a search ran past its time limit; `spans` has what was decided before.
         """
         self._text += piece
-        if not self._alive or not self._still_alive(ask=ask):
-            self._advance(spans, final=False)
-
-    def close(self, spans: list[Span]) -> None:
-        """The text is complete; `spans` gets what its end decides.
-
-        Raises:
-            TimeoutError: as for `feed`.
-        """
-        self._advance(spans, final=True)
+        if last or not self._alive or not self._still_alive(ask=ask):
+            self._advance(spans, final=last)
 
     def _advance(self, spans: list[Span], *, final: bool) -> None:
         text, at, length = self._text, self._at, len(self._text)
@@ -240,15 +230,11 @@ class WindowScan(Buffer):
         self._seconds, self._whole = seconds, whole
         super().__init__(max(CONTEXT, self._length))
 
-    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False, last: bool = False) -> None:
         """Take more text; see `PatternScan.feed`."""
         del ask
         self._text += piece
-        self._advance(len(self._text) - self._length, spans)
-
-    def close(self, spans: list[Span]) -> None:
-        """The text is complete; see `PatternScan.close`."""
-        self._advance(len(self._text), spans)
+        self._advance(len(self._text) - (0 if last else self._length), spans)
 
     def _advance(self, stop: int, spans: list[Span]) -> None:
         at = self._at

@@ -141,15 +141,11 @@ class TermScan(Buffer):
         super().__init__(1)
         self._terms, self._whole = terms, whole
 
-    def feed(self, piece: str, spans: list[Span], *, ask: bool = False) -> None:
+    def feed(self, piece: str, spans: list[Span], *, ask: bool = False, last: bool = False) -> None:
         """Take more text; see `PatternScan.feed`."""
         del ask
         self._text += piece
-        self._advance(spans, final=False)
-
-    def close(self, spans: list[Span]) -> None:
-        """The text is complete; see `PatternScan.close`."""
-        self._advance(spans, final=True)
+        self._advance(spans, final=last)
 
     def _advance(self, spans: list[Span], *, final: bool) -> None:
         text, terms, at = self._text, self._terms, self._at

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias, cast
 
 from guardrails import Result
+from guardrails.testing.outcomes import unbalanced
 from tests.cases.reading import Json, known
 from tests.cases.running import Outcome
 
@@ -17,10 +18,7 @@ Raises:
     AssertionError: it is otherwise.
 """
 
-_STARTS: Final = {"text-start": "text", "reasoning-start": "reasoning"}
-_ENDS: Final = {"text-end": "text", "reasoning-end": "reasoning"}
 _INSIDE: Final = {"text-delta": "text", "reasoning-delta": "reasoning"}
-_CALL: Final = "tool-call-input-streaming"
 _TRIPWIRE_ENDS: Final = frozenset({"step-finish", "finish"})
 
 
@@ -258,36 +256,7 @@ def _usage_not_zero(came: Outcome, wanted: bool) -> None:
 
 
 def _balanced_blocks(came: Outcome, wanted: bool) -> None:
-    same("whether blocks are opened and closed around what they hold", not unbalanced(came), wanted)
-
-
-def unbalanced(came: Outcome) -> list[str]:
-    """What stands outside of its block, and blocks that are not closed or closed without being opened."""
-    faults: list[str] = []
-    live: set[tuple[str, str]] = set()
-    for told in came.told:
-        kind, block = _block_of(told)
-        if kind == "start":
-            live.add(block)
-        elif kind and block not in live:
-            faults.append(f"{told['type']} {block}")
-        elif kind == "end":
-            live.discard(block)
-    return [*faults, *(f"{block} is left open" for block in live)]
-
-
-def _block_of(told: Json) -> tuple[str, tuple[str, str]]:
-    """What a chunk is to its block, and the block; nothing if it belongs to none."""
-    kind, payload = told["type"], told.get("payload", {})
-    if kind in _STARTS:
-        return "start", (_STARTS[kind], payload["id"])
-    if kind in _ENDS:
-        return "end", (_ENDS[kind], payload["id"])
-    if kind in _INSIDE:
-        return "inside", (_INSIDE[kind], payload["id"])
-    if kind.startswith(_CALL):
-        return kind.removeprefix(f"{_CALL}-"), (_CALL, payload["toolCallId"])
-    return "", ("", "")
+    same("whether blocks are opened and closed around what they hold", not unbalanced(came.chunks), wanted)
 
 
 # --- when

@@ -1,12 +1,10 @@
 """From the words of the cases to a pipeline: our own configuration, and test doubles for the rest."""
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import Any, Final, TypeAlias
+from unittest.mock import patch
 
 from guardrails import Parallel, Pipeline, Processor, TextProcessor, load_pipeline
 from processors._patterns import PRESETS
@@ -24,7 +22,6 @@ from tests.cases.doubles import (
     working,
 )
 from tests.cases.reading import Json, UnknownKeyError, known
-from tests.helpers import distribute
 
 Build: TypeAlias = Callable[[Json, World], Pipeline]
 """Makes the pipeline of a case.
@@ -60,8 +57,7 @@ def translated(config: Json, world: World) -> Pipeline:
     if all(_is_mapped(entry) for entry in entries):
         items: Sequence[Any] = [mapping_of(entry) for entry in entries]
         group = [{"parallel": items}] if config.get("parallel") else items
-        with doubles_installed():
-            return load_pipeline({"version": 1, "output_processors": group, **settings})
+        return _loaded(group, **settings)
     return Pipeline(grouped(config, [processor_of(entry, world) for entry in entries]), **settings)
 
 
@@ -75,8 +71,7 @@ def processor_of(entry: Json, world: World) -> Processor:
     """One processor of a case."""
     if not _is_mapped(entry):
         return _DOUBLES[_use_of(entry)](entry, world)
-    with doubles_installed():
-        return load_pipeline({"version": 1, "output_processors": [mapping_of(entry)]}).processors[0]
+    return _loaded([mapping_of(entry)]).processors[0]
 
 
 def mapping_of(entry: Json) -> Json:
@@ -98,16 +93,15 @@ def _is_mapped(entry: Json) -> bool:
     return entry["use"] in _MAPPINGS and not stubbed
 
 
-@contextmanager
-def doubles_installed() -> Iterator[None]:
-    """Let configurations name the double that loads a model, as a distribution would."""
-    with TemporaryDirectory() as folder:
-        distribute(Path(folder), "doubles", {"stub_toxicity": "tests.cases.doubles:StubToxicity"})
-        sys.path.append(folder)
-        try:
-            yield
-        finally:
-            sys.path.remove(folder)
+def _loaded(items: Sequence[Any], **settings: Any) -> Pipeline:
+    """The pipeline of a configuration, which may name the double that loads a model."""
+    with patch("guardrails.registry.entry_points", _with_double):
+        return load_pipeline({"version": 1, "output_processors": items, **settings})
+
+
+def _with_double(*, group: str) -> EntryPoints:
+    double = EntryPoint("stub_toxicity", "tests.cases.doubles:StubToxicity", group)
+    return EntryPoints([*entry_points(group=group), double])
 
 
 # --- in our own words

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.processes import distribute
+from tests.helpers import distribute
 
 HEAD: Final = "version: 1\noutput_processors:\n"
 KEY: Final = "rules: [{name: key, pattern: 'sk-[a-z]{4,20}'}]"
@@ -47,11 +47,11 @@ class Passing(Processor):
     def open(self, run):
         return lambda item: [item]
 """
-ENTRY_POINTS: Final = """[guardrails.processors]
-slow_words = other_processors:SlowWords
-passes = other_processors:Passing
-broken = other_processors:Absent
-"""
+TYPES: Final = {
+    "slow_words": "other_processors:SlowWords",
+    "passes": "other_processors:Passing",
+    "broken": "other_processors:Absent",
+}
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +67,7 @@ def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytecode: Path) -> Path:
     for name, text in CONFIGS.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     site = tmp_path / "site"
-    distribute(site, "other-processors", {"entry_points.txt": ENTRY_POINTS})
+    distribute(site, "other-processors", TYPES)
     (site / "other_processors.py").write_text(PROCESSORS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(site)

@@ -39,15 +39,6 @@ def texts(output: bytes) -> str:
     return "".join(chunk["payload"]["text"] for chunk in chunks(output) if chunk["type"] == "text-delta")
 
 
-def distribute(site: Path, name: str, files: dict[str, str]) -> None:
-    """Write what an installer leaves of a distribution."""
-    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    for file, text in files.items():
-        (info / file).write_text(text)
-
-
 def execute(
     command: list[str], given: bytes = b"", stdout: Any = subprocess.PIPE, env: dict[str, str] | None = None
 ) -> Done:

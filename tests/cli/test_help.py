@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from guardrails.cli import command
 from tests.cli.inside import call
-from tests.cli.processes import MODULE, SCRIPT, Done, delta, distribute, execute, shell
+from tests.cli.processes import MODULE, SCRIPT, Done, delta, execute, shell
+from tests.helpers import distribute
 
 COMMANDS = ("check", "init", "list", "run", "schema", "show", "test")
 CASES = "tests: [{name: clean, text: clean, expect: {text: clean}}]\n"
@@ -89,7 +90,7 @@ def test_the_script_and_the_module_are_one_command() -> None:
 @pytest.mark.parametrize("name", ["guardrails-ai", "some-guardrails"])
 def test_a_package_of_the_same_name_is_told(at: Path, name: str) -> None:
     """If another distribution brings the package, one line names it and what to do; the code is 2."""
-    distribute(at / "site", name, {"top_level.txt": "guardrails\n"})
+    distribute(at / "site", name, {}, package="guardrails")
     (at / "site" / "guardrails").mkdir()
     (at / "site" / "guardrails" / "__init__.py").write_text("raise SystemError\n")
     done = execute([*SCRIPT, "--version"])

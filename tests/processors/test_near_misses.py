@@ -157,6 +157,12 @@ def phones(draw: st.DrawFn) -> str:
                     "tel. (###) ##-##",
                     "call me at ### ## ##",
                     "212-555-#### x##",
+                    "212 555 0###",
+                    "call 2## 555 ####",
+                    "030 ######-#",
+                    "Desk: 54########",
+                    "answering at ## ### ###",
+                    "\n### ## ### office\n",
                     "+44 (0)## #### ####, ext. ###",
                 ),
             ]
@@ -175,6 +181,14 @@ INVENTED: Final[dict[str, SearchStrategy[str]]] = {
 }
 
 
+@st.composite
+def identifiers(draw: st.DrawFn) -> str:
+    """A UUID, a digest or a number with decimals, most of them digits."""
+    digit = st.text("0011223344455678899abcdefF", min_size=12, max_size=12)
+    groups = [draw(digit)[:size] for size in (8, 4, 4, 4, 12)]
+    return draw(st.sampled_from(["-", "-", "", " ", "."])).join(groups)
+
+
 def from_pattern(pattern: Pattern) -> SearchStrategy[str]:
     """What the pattern itself describes, where `re` can read it without its leading look-behinds."""
     body = LEADS.sub("", pattern.pattern.removeprefix(START))
@@ -190,7 +204,8 @@ LETTERS: Final = "a9 .-@:,+(é漢\n_Z"
 @st.composite
 def near_misses(draw: st.DrawFn, pattern: Pattern) -> str:
     """A value, mostly with a character dropped, doubled, swapped, replaced or added, among other text."""
-    text = draw(st.one_of(INVENTED[pattern.label], INVENTED[pattern.label], from_pattern(pattern)))[:80]
+    invented = INVENTED[pattern.label]
+    text = draw(st.one_of(invented, invented, invented, from_pattern(pattern), identifiers()))[:80]
     for _ in range(draw(st.sampled_from([0, 0, 1, 1, 2]))):
         at = draw(st.integers(0, max(0, len(text) - 1)))
         head, char, tail = text[:at], text[at : at + 1], text[at + 1 :]

@@ -1,6 +1,10 @@
 """The preset `private-data` finds private data, and not what resembles it."""
 
+import random
 from collections.abc import Iterator, Sequence
+from hashlib import md5, sha1, sha256
+from typing import Final
+from uuid import UUID
 
 import pytest
 import regex
@@ -8,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guardrails.text.pattern import Pattern
+from guardrails.text.scan import Joined, Span
 from processors._patterns import PRESETS
 from processors._patterns._common import START
 from processors._patterns.private_data import PRIVATE_DATA
@@ -64,6 +69,8 @@ PARTS = (
         "2001:db8",
     ),
     *("NO", "NO28", "no28 1234 5678 901", "DE", "12", "fe80::", "ffff", "1.2.3.4", "v", "é", "\n"),
+    *("67565996-8555", "-4b36-af48-a1b1", "6910d8b0", "cb3e9e5ec5b6", "version", '": "', ".5", "be65"),
+    *("030 901820-", "call ", "Desk: ", "answering at ", " office"),
 )
 DIGITS = st.text("0123456789", min_size=15, max_size=15)
 
@@ -147,6 +154,54 @@ def test_constructs(pattern: Pattern) -> None:
     assert not regex.search(r"\\[a-zA-Z0-9]", own)
     assert not set("^$") & set(without_classes)
     assert set(pattern.flags) <= set("aims")
+
+
+LOOK_BEHIND: Final = regex.compile(r"\(\?<[=!]((?:\[(?:[^\]\\]|\\.)*\]|\\.|[^()\[\]\\]|\((?1)\))*)\)")
+
+
+@pytest.mark.parametrize(
+    "pattern", [each for table in PRESETS.values() for each in table], ids=lambda each: each.label
+)
+def test_no_repeats_in_look_behinds(pattern: Pattern) -> None:
+    """A look-behind has no repeats: with one, the engine calls attempts partial that have failed for good."""
+    for found_ in LOOK_BEHIND.finditer(pattern.pattern):
+        body = regex.sub(r"\[(?:[^\]\\]|\\.)*\]|\\.|\(\?:", "x", found_[1])
+        assert not regex.search(r"[*+?{]", body), found_[0]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@given(
+    parts=st.lists(
+        st.sampled_from(
+            [
+                *PARTS,
+                '"',
+                "'",
+                ": ",
+                "=",
+                "#",
+                "version",
+                "ssn",
+                "Phone",
+                "tel",
+                "Fig. ",
+                "a/",
+                "§ ",
+                "|",
+                "\\",
+            ]
+        ),
+        max_size=7,
+    )
+)
+def test_what_is_over_is_let_go(preset: str, parts: list[str]) -> None:
+    """Behind what belongs to no pattern nothing is held: `{'port': 5000}` was, for good, and then refused."""
+    joined = Joined(PRESETS[preset])
+    for text in ("".join(parts), "{'port': 5000}", "{'a': 0, 'c': {'d': 4}}"):
+        scan, spans = joined.scan(None, int), list[Span]()
+        for char in f"{text} ~ ;\n" + "~ ;\n" * 30:
+            scan.feed(char, spans)
+        assert scan.settled > len(text)
 
 
 def streamed(pieces: Sequence[str]) -> list[tuple[str, str]]:
@@ -278,6 +333,15 @@ def test_credit_card(number: str, separator: str) -> None:
         pytest.param("⟦4111-1111 1111-1111⟧", id="mixed separators"),
         pytest.param("⟦4111.1111.1111.1111⟧. ⟦3782.822463.10005⟧", id="dots"),
         pytest.param("⟦4111  1111  1111  1111⟧  12/29", id="two spaces"),
+        pytest.param(
+            "⟦4111 1111 1111 1111⟧. 5 more, ⟦4111111111111111⟧. ⟦4111111111111111⟧.", id="full stops"
+        ),
+        pytest.param("⟦4222 2222 2222 2⟧, ⟦4222 222 222 222⟧, ⟦4222222222222⟧", id="13 digits"),
+        pytest.param("⟦4111111111111111⟧D25122010000", id="magnetic stripe"),
+        pytest.param("⟦4111111111111111⟧-202412071234 7-⟦4111111111111111⟧", id="time beside it"),
+        pytest.param("A1-⟦4111111111111111⟧ 3f2a-⟦4111111111111111⟧-b2", id="short labels beside it"),
+        pytest.param("⟦4111111111111111⟧and ⟦4111111111111111⟧exp 12/25 dad-⟦4111111111111111⟧", id="words"),
+        pytest.param("⟦4111111111111111⟧,5 ⟦4111 1111 1111 1111⟧.5", id="comma, groups and point"),
     ],
 )
 def test_credit_card_as_written(text: str) -> None:
@@ -289,7 +353,11 @@ def test_credit_card_as_written(text: str) -> None:
     "text",
     [
         pytest.param("at 1796092179175 and 1796092179175123", id="times since 1970"),
-        pytest.param("0.4539578122045518", id="decimals"),
+        pytest.param("0.4539578122045518 -1.4111111111111111 0.4111111111111111e5", id="decimals"),
+        pytest.param("4111111111111111.5 4111111111111111.00, 5834331092319.776", id="with decimals"),
+        pytest.param("4006381333931 4006381333900 4000539003509 4895117160084 4980438604406", id="EAN"),
+        pytest.param("5000112637939 5012345678900 5000000000128 5790000000006", id="EAN like a Maestro card"),
+        pytest.param("4 006381 333931, 4 895117 160084, 4-895117-160084", id="EAN as printed"),
         pytest.param("EAN 4006381333931, ISBN 978-3-16-148410-0", id="article numbers"),
         pytest.param("4539578122045519", id="wrong check digit"),
         pytest.param("9111111111111111", id="no issuer"),
@@ -306,6 +374,66 @@ def test_credit_card_as_written(text: str) -> None:
 def test_not_a_credit_card(text: str) -> None:
     """Numbers that are no card stay."""
     assert found(text) == []
+
+
+def article_number(digits: str) -> str:
+    """Return twelve digits with the check digit of a bar code."""
+    return digits + str(-sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits)) % 10)
+
+
+def test_no_article_number_is_a_card() -> None:
+    """No bar code of 13 digits is taken for a card, though one in ten has the check digit of one."""
+    chance = random.Random(2)
+    for _ in range(2000):
+        number = chance.choice("345") + "".join(chance.choices("0123456789", k=11))
+        assert found(article_number(number)) == []
+
+
+IDENTIFIERS: Final = (
+    *("b18c8632-2266-4668-8665-0967dbc38a39", "d2f69ff4-4996-4768-9028-5f9a743db520"),
+    *("5d4598bf-0954-4093-957c-c982bd203367", "89516ad2-0546-404b-be65-cb3e9e5ec5b6"),
+    *("be181716-2b0a-4228-aca1-2024fe730f23", "67565996-8555-4b36-af48-a1b16910d8b0"),
+    *("95e9954e-ac20-4023-821e-00711994925b", "14c1cdff-0696-4086-9382-ec80d14b5d1d"),
+    *("AF65FA0F-0039-4009-8714-55967861BDD6", "56EA1CE3-112F-460F-98ED-005752368648"),
+    *("4514459783730ed8172544468b83522092756c5e", "57494323859303c532a2e96bcd2a5b1f"),
+    *("002137902507de831e1c7f371aef1e6631c66cb540f3635cd9c99076167d97b1", "009172016753c02d76ca14be776af756"),
+    *("be33b06d-0072-5232-1e55b818-2416", "38855206-73980048-46a22e3f-2e6e897d-8dab5be5-000c"),
+    *("be65cb3e9e5ec5b6", "12345678-1234-5678-1234-567812345678"),
+)
+"""UUIDs, digests and other identifiers of which a part looks like a card, an IBAN or a telephone number."""
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_identifiers(identifier: str) -> None:
+    """No part of an identifier is found, wherever it stands."""
+    for text in (
+        identifier,
+        f"id {identifier}.",
+        f"urn:uuid:{identifier}",
+        f'"{identifier}"',
+        f"/{identifier}/1",
+    ):
+        assert found(text) == []
+        assert streamed(list(text)) == []
+
+
+def test_no_part_of_a_uuid_is_found() -> None:
+    """However many of its digits are decimal, a UUID has nothing private in it."""
+    chance = random.Random(3)
+    for _ in range(2000):
+        digits = "".join(chance.choices("0123456789" * 5 + "abcdefABCDEF", k=32))
+        uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        assert found(f"id {uuid} ok") == []
+
+
+def test_no_part_of_a_random_identifier_is_found() -> None:
+    """Nothing is found in thousands of UUIDs and digests, of which some had a part that was."""
+    chance = random.Random(1)
+    for _ in range(4000):
+        digest = chance.randbytes(8)
+        uuid = UUID(int=chance.getrandbits(128), version=4)
+        digests = (made(digest, usedforsecurity=False).hexdigest() for made in (md5, sha1, sha256))
+        assert found(f"{uuid} {' '.join(digests)}") == []
 
 
 @given(digits=DIGITS, prefix=st.sampled_from(["4", "51", "2221", "6011"]))
@@ -373,10 +501,24 @@ def test_not_an_iban_code(code: str) -> None:
         pytest.param("⟦0033612345678⟧ 电话⟦008613800138000⟧ ⟦00493012345⟧", id="double zero, one piece"),
         pytest.param("⟦00 33 6 12 34 56 78⟧ Tel: ⟦00 49 30 90 18 20⟧", id="double zero, pairs"),
         pytest.param("电话⟦+86 138 0013 8000⟧。手机⟦212-555-0143⟧", id="next to Chinese"),
-        pytest.param("⟦+1 212 555 0143⟧ 203 rooms", id="number behind"),
+        pytest.param(
+            "⟦+1 212 555 0143⟧ 203 rooms, 2 ⟦0049 30 901820⟧ ⟦004930 901820⟧", id="number beside it"
+        ),
         pytest.param("⟦+46 8 123 456 78⟧ 2024", id="year behind"),
         pytest.param("tel:⟦+4930901820⟧", id="link"),
         pytest.param("7,⟦212-555-0143⟧,⟦020 7946 0958⟧,9", id="row of a table"),
+        pytest.param(
+            "⟦212 555 0143⟧, ⟦212 555 0143 x12⟧. Call ⟦212 555 1234⟧ or dial ⟦646 555 2345⟧", id="spaces"
+        ),
+        pytest.param(
+            "⟦030 901820-0⟧, (⟦0211 12345-678⟧), ⟦(030) 901820-0⟧; ⟦(030) 901820-12⟧", id="DIN 5008"
+        ),
+        pytest.param(
+            "Desk: ⟦5403926876⟧\nOffice: ⟦540 392 6876⟧ Cell:⟦540.392.6876⟧", id="announced by place"
+        ),
+        pytest.param("They're not answering at ⟦78 651 450⟧ or answering at ⟦71-33-52-22⟧.", id="answering"),
+        pytest.param("Reach us at ⟦99 668472⟧, text me on ⟦374 780 163⟧", id="announced by a verb"),
+        pytest.param("Ilse Roth\n⟦416 60 039⟧ office\n⟦781 1704⟧ (fax)\n⟦655 437 108⟧ cell", id="signature"),
     ],
 )
 def test_phone_number(text: str) -> None:
@@ -408,7 +550,18 @@ def test_phone_number(text: str) -> None:
         pytest.param("0033612345 0003361234567 00336123456789012 10033612345678", id="double zero, near"),
         pytest.param("450 650 1200 mm, scores 250 312 1500, fig. 212-300-4000", id="three figures"),
         pytest.param("00 48 65 68 69 21, 00 48 65 68 69 21 0a, 00-48-65-68-69-21", id="bytes"),
-        pytest.param("0800-1200-1600, 0930-1200-1730", id="times of the day"),
+        pytest.param("0800-1200-1600, 0930-1200-1730, call us at 1000-1800", id="times of the day"),
+        pytest.param("699 956 915, 78 651 450, 416 60 039 people, 374 780 163 EUR", id="sums with spaces"),
+        pytest.param("order 5403926876, call 2147483647, Desk: 12345, Cell: 1234567", id="plain, announced"),
+        pytest.param("256 512 1024, 212 555 1234, recall 450 650 1200, call 200 300 1000", id="figures"),
+        pytest.param("Office: 2019-2024, 2024-12 office, 12 2024 office", id="years"),
+        pytest.param("12 345 678 office chairs\nand 12 345 678 office workers\n", id="sums before a word"),
+        pytest.param("page 012 345-678, lines 0100 2024-11, 0123 2024-11-24, 03 12345-6", id="ranges"),
+        pytest.param("ISBN 3-16-148410-0, 0 19 852663 6, 978 0 19 852663 6", id="book numbers with spaces"),
+        pytest.param("51.5007 -0.1246, 40 26 46 N 79 58 56 W, 048.8566 002.3522", id="coordinates"),
+        pytest.param("10:45 2024-12-07, 2024 12 07 10 45, 07 12 2024 1045, 20241207 104500", id="times"),
+        pytest.param("1 234 567.89, 12 345 678, 1 200 000 office\n", id="sums"),
+        pytest.param("kernel 212 555 01433, 1 212 555 014, 212 155 0143, 112 555 0143", id="near spaces"),
     ],
 )
 def test_not_a_phone_number(text: str) -> None:
@@ -452,6 +605,8 @@ def test_announced_social_security_number(lead: str) -> None:
             "https://example.com/ip/⟦203.0.113.77⟧ src == ⟦10.0.0.1⟧ ip=⟦10.0.0.2⟧", id="v4, no version"
         ),
         pytest.param("released ⟦203.0.113.77⟧", id="v4 behind another word"),
+        pytest.param('"host": "⟦10.0.0.1⟧", "server": "⟦10.0.0.2⟧" server ⟦10.0.0.3⟧', id="v4 under a key"),
+        pytest.param('"version": "2", "ip": "⟦10.0.0.1⟧" version 2 on ⟦10.0.0.2⟧', id="v4 near a version"),
         pytest.param("⟦2001:db8::1⟧, [⟦fe80::1⟧]:80.", id="v6 compressed"),
         pytest.param("⟦2001:0db8:0000:0000:0000:ff00:0042:8329⟧ 地址⟦2001:DB8::8A2E:370:7334⟧。", id="v6"),
         pytest.param("⟦::ffff:203.0.113.77⟧ or ⟦64:ff9b::203.0.113.77⟧", id="v6 with v4"),
@@ -473,6 +628,13 @@ def test_ip_address(text: str) -> None:
         pytest.param("on Chrome/120.0.0.0 with nginx/1.2.3.4 (Edg/1.2.3.4)", id="products"),
         pytest.param('AssemblyVersion("1.0.0.0"), AssemblyVersion("1.2.3.4"), 7.0.0.0', id="assemblies"),
         pytest.param('Version: 1.2.3.4 version=1.2.3.4 "version": "1.2.3.4" release 1.2.3.4', id="releases"),
+        pytest.param('"version": "10.0.0.1", "version" : "10.0.0.1", "appVersion":"10.0.0.1"', id="JSON"),
+        pytest.param('{\\"version\\": \\"10.0.0.1\\"} version = "10.0.0.1"', id="JSON in JSON, TOML"),
+        pytest.param("VERSION=10.0.0.1 VERSION '10.0.0.1' version:\t10.0.0.1", id="version in capitals, tab"),
+        pytest.param("Version     : 10.0.0.1\nversion:   10.0.0.1", id="version in a column"),
+        pytest.param("**Version:** 10.0.0.1 **Version**: 10.0.0.1 `version`: `10.0.0.1`", id="Markdown"),
+        pytest.param("| Version | 10.0.0.1 | <Version>10.0.0.1</Version>", id="version in a table, XML"),
+        pytest.param("version is 10.0.0.1, version number 10.0.0.1, versions 10.0.0.1", id="in a sentence"),
         pytest.param("foo>=1.2.3.4 foo~=1.2.3.4 foo <= 1.2.3.4 chapter 4.3.2.1 § 1.2.3.4", id="requirements"),
         pytest.param("a[::1] http://[::1]:8080 ::1.", id="v6 of this host"),
         pytest.param("12:30:45, 10:30, 01:02:03:04", id="times"),

@@ -222,7 +222,7 @@ def spans(text: str) -> Iterator[tuple[str, str]]:
     """Yield (label, matched text)."""
     scan, decided = PatternScan(JOINED, None), list[Span]()
     scan.feed(text, decided)
-    scan.close(decided)
+    scan.feed("", decided, last=True)
     return ((pattern.label, text[start:end]) for start, end, pattern in decided)
 
 
@@ -402,7 +402,7 @@ def test_key_block_that_never_ends(unit: str) -> None:
         scan, decided, begun = PatternScan(JOINED, None), list[Span](), process_time()
         for at in range(0, len(text), 16):
             scan.feed(text[at : at + 16], decided)
-        scan.close(decided)
+        scan.feed("", decided, last=True)
         return process_time() - begun
 
     assert min(seconds(200) for _ in range(3)) < 6 * min(seconds(100) for _ in range(3)) + 0.05

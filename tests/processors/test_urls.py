@@ -68,7 +68,7 @@ FOUND: Final = [
 def found(text: str) -> list[tuple[str, str]]:
     scan, decided = PatternScan(JOINED, None), list[Span]()
     scan.feed(text, decided)
-    scan.close(decided)
+    scan.feed("", decided, last=True)
     return [(pattern.label, text[start:end]) for start, end, pattern in decided]
 
 

@@ -27,7 +27,7 @@ def streamed_spans(joined: Joined, pieces: list[str]) -> list[tuple[int, int]]:
     spans: list[Span] = []
     for piece in pieces:
         scan.feed(piece, spans)
-    scan.close(spans)
+    scan.feed("", spans, last=True)
     return [(span.start, span.end) for span in spans]
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from guardrails import Chunk, Parallel, Pipeline, Processor, dump_chunk
 from guardrails.chunks import TextDelta
-from guardrails.testing import Idle, Outcome, Patterns, SlowWords, Tape, cuts, outcome
+from guardrails.testing import BACKENDS, Idle, Outcome, Patterns, SlowWords, Tape, cuts, outcome
 from tests.text.streams import chunk, delta, end, guard, guard_chunks, joined_text, note, start, texts_in
 
-BACKENDS: Final = ("asyncio", "trio")
 SURFACES: Final = ("text", "reasoning")
 LOW: Final = "\ude00"
 HIGH: Final = "\ud83d"

@@ -153,7 +153,7 @@ def test_flags_belong_to_their_pattern() -> None:
     scan = PatternScan(Joined(one), None)
     spans: list[Span] = []
     scan.feed("ABC DEF def G\nh\ng\nh", spans)
-    scan.close(spans)
+    scan.feed("", spans, last=True)
     assert [(span.pattern.label, span.start, span.end) for span in spans] == [
         ("A", 0, 3),
         ("B", 8, 11),
@@ -193,7 +193,7 @@ def together(patterns: list[tuple[str, str]], pieces: list[str]) -> list[tuple[i
     spans: list[Span] = []
     for piece in pieces:
         scan.feed(piece, spans)
-    scan.close(spans)
+    scan.feed("", spans, last=True)
     return [(span.start, span.end, int(span.pattern.label)) for span in spans]
 
 
