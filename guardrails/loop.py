@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 import anyio
 
-from guardrails.chunks import CHUNK_CLASSES, Finish, StepFinish
+from guardrails.chunks import CHUNK_CLASSES
 from guardrails.ending import UsageMeter
 from guardrails.processor import (
     END,
@@ -22,9 +22,9 @@ from guardrails.processor import (
     failure,
 )
 from guardrails.stream import Outlet, Result, Status
+from guardrails.surfaces import FRAMES
 from guardrails.waiting import Inlet, limited
 
-_FRAMES: Final = (StepFinish, Finish)
 _GIVEN: Final = CHUNK_CLASSES | {Report}
 _PLAIN: Final = (tuple, list)
 
@@ -149,7 +149,7 @@ class Loop:
                 stage.rest()
         if chunk is None or not self._reading:
             return True
-        if type(chunk) in _FRAMES:
+        if type(chunk) in FRAMES:
             self._meter.note(chunk)  # type: ignore[arg-type]  # one of the frames
         await self._push((chunk,), 0)
         return True

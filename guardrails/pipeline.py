@@ -196,6 +196,8 @@ class BlockingStream:
         chunk = self._portal.call(self._next)
         if chunk is None:
             raise StopIteration
+        if isinstance(chunk, BaseException):
+            raise chunk
         return chunk
 
     @property
@@ -207,8 +209,11 @@ class BlockingStream:
         """
         return self._guarded.result
 
-    async def _next(self) -> Chunk | None:
-        return await anext(self._guarded, None)
+    async def _next(self) -> Chunk | BaseException | None:
+        try:
+            return await anext(self._guarded, None)
+        except (SystemExit, KeyboardInterrupt) as error:
+            return error  # raised here, it would end the event loop and not the caller
 
 
 def _listed(processors: object) -> tuple[Processor, ...]:

@@ -33,7 +33,6 @@ SURFACES: Final[tuple[Surface, ...]] = get_args(Surface)
 """All surfaces: what `surfaces` may name."""
 
 Delta: TypeAlias = TextDelta | ReasoningDelta
-Closing: TypeAlias = TextEnd | ReasoningEnd
 CallPart: TypeAlias = ToolCallInputStreamingStart | ToolCallDelta | ToolCallInputStreamingEnd | ToolCall
 
 DELTAS: Final[dict[type, Surface]] = {TextDelta: "text", ReasoningDelta: "reasoning"}
@@ -44,6 +43,9 @@ CLOSINGS: Final[dict[type, Surface]] = {TextEnd: "text", ReasoningEnd: "reasonin
 
 CALL_PARTS: Final[frozenset[type]] = frozenset(get_args(CallPart))
 """Chunk types that a tool call consists of."""
+
+FRAMES: Final[frozenset[type]] = frozenset({StepFinish, Finish})
+"""Chunk types with which a step or a stream ends, and all texts in it."""
 
 COPIES: Final[frozenset[type]] = frozenset({StepStart, StepFinish, Finish})
 """Chunk types that repeat what was said elsewhere: what is found in them is hidden and nothing else."""
@@ -109,7 +111,7 @@ DATA_KEYS: Final = frozenset(
 )
 """Keys of the protocol under which there is somebody else's value: whatever its keys are, it is content."""
 
-_FRAMES: Final = frozenset({"step-start", "step-finish", "finish"})
+_OWN_OUTPUT: Final = frozenset({"step-start", "step-finish", "finish"})
 """Types whose `output` is a part of the protocol; anywhere else it is what a tool or a step gave."""
 
 NAMES: Final = frozenset(
@@ -163,7 +165,7 @@ def surface_under(key: str, under: str, around: Surface) -> Surface:
 
 def is_data(key: str, under: str) -> bool:
     """Whether what stands under a key of the protocol is somebody else's value."""
-    return key in DATA_KEYS or (key == "output" and under not in _FRAMES)
+    return key in DATA_KEYS or (key == "output" and under not in _OWN_OUTPUT)
 
 
 def is_time(key: str) -> bool:

@@ -34,6 +34,7 @@ class Inlet(Protocol):
         Raises:
             StopAsyncIteration: the source has ended.
             Exception: the source failed.
+            BaseException: a check wants the program to end.
         """
 
     async def stop(self) -> None:
@@ -100,6 +101,7 @@ class WaitingInlet:
         self._source = source
         self._chunk: Chunk | None = None
         self._ended: Exception | None = None
+        self._exit: BaseException | None = None
         self._pulling, self._stopping = False, False
 
     async def open(self) -> None:
@@ -117,6 +119,8 @@ class WaitingInlet:
             with anyio.CancelScope(deadline=until):
                 await self._news.wait()
             self._news = anyio.Event()
+        if self._exit is not None:
+            raise self._exit
         if not read:
             return None
         if self._chunk is None and self._ended is not None:
@@ -158,6 +162,8 @@ class WaitingInlet:
                 if scope.cancel_called or self._tasks.cancel_scope.cancel_called:
                     raise
                 check.answer(None, RuntimeError("the check cancelled itself"))
+            except BaseException as error:  # noqa: BLE001 - it wants the program to end; not within a group
+                self._exit = error
             finally:
                 record.scopes.discard(scope)
                 record.under_way -= 1

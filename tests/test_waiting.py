@@ -606,3 +606,59 @@ async def test_an_interrupted_stream_says_so() -> None:
                     with anyio.move_on_after(0.05):
                         await anext(chunks)
         assert chunks.result.status == "cancelled"
+
+
+class Exits(TextProcessor):
+    """Wants the program to end."""
+
+    error: ClassVar[type[BaseException]] = SystemExit
+
+    async def detect(self, segments: Sequence[Segment]) -> Sequence[Sequence[Detection]]:
+        """End it."""
+        del segments
+        raise self.error
+
+
+class Quits(Exits):
+    """The same by another way."""
+
+    error: ClassVar[type[BaseException]] = KeyboardInterrupt
+
+
+@pytest.mark.parametrize("processor", [Exits(), Quits()])
+async def test_a_check_may_end_the_program(processor: Exits) -> None:
+    """What is no error of a check reaches the consumer as it was raised, and nothing leaves."""
+    source = Source(answer("a"))
+    with pytest.raises(processor.error):
+        await Pipeline([processor]).run(source.play())
+    assert source.closed == 1
+
+
+@pytest.mark.parametrize("processor", [Exits(), Quits()])
+def test_a_check_may_end_a_program_that_blocks(processor: Exits) -> None:
+    """The same where the caller waits in another thread than the checks run in."""
+    with pytest.raises(processor.error):
+        Pipeline([processor]).run_sync(answer("a"))
+
+
+async def test_a_sync_source_that_takes_time_lets_others_run() -> None:
+    """However few chunks it gives, others have their turn."""
+
+    def source() -> Iterator[Chunk]:
+        for _ in range(10):
+            time.sleep(0.006)
+            yield delta("good. ")
+
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        await Pipeline([Patterns(find="never")]).run(source())
+        tasks.cancel_scope.cancel()
+    assert turns >= 9

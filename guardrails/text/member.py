@@ -125,7 +125,8 @@ class Member:
             "channel": finding.channel,
         }
         if found.limit:
-            reason = f"{name} reached a limit before it could decide about the {_words(finding.surface)}."
+            surface = _words(finding.surface)
+            reason = f"{name} reached a limit ({finding.code}) before it could decide about the {surface}."
             self.run.block(reason, metadata={**metadata, "cause": "limit"})
         reason = f"{name} found {finding.label} in the {_words(finding.surface)}."
         self.run.block(reason, retry=self.retry, metadata={**metadata, "score": finding.score})
@@ -135,7 +136,12 @@ class Member:
         if not self.passes:
             self.run.fail(error, surface=place.surface, channel=place.channel)
         name = self.run.processor_id
-        logger.warning("%s failed (%s); the text it was asked about passes", name, type(error).__name__)
+        logger.warning(
+            "%s failed (%s): with `on_error: pass`, %s passes that it has not looked at",
+            name,
+            type(error).__name__,
+            _words(place.surface),
+        )
 
 
 def _words(surface: str) -> str:

@@ -7,16 +7,14 @@ from guardrails.chunks import (
     BackgroundTaskCancelled,
     BackgroundTaskCompleted,
     BackgroundTaskFailed,
-    Finish,
     Raw,
-    StepFinish,
     ToolError,
     ToolOutputDenied,
     ToolResult,
     UnknownChunk,
 )
 from guardrails.content import Inside, owner_of, part_of, pieces_in, side_of
-from guardrails.surfaces import CLOSINGS, STREAMED, Surface
+from guardrails.surfaces import CLOSINGS, FRAMES, STREAMED, Surface
 from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
 from guardrails.text.feeds import Feeds
@@ -36,7 +34,6 @@ _Key: TypeAlias = tuple[str, Scope, str]
 Of one that grows in chunks that are no deltas, the type of these stands behind the surface.
 """
 
-_FRAMES: Final = (StepFinish, Finish)
 _ANSWERS: Final = (ToolResult, ToolError, ToolOutputDenied)
 _TASK_ENDS: Final = (BackgroundTaskCompleted, BackgroundTaskFailed, BackgroundTaskCancelled)
 _ENDINGS: Final = ("-result", "-end", "-finish", "-canceled")
@@ -170,16 +167,22 @@ class Opened:
         call.complete(stated)
 
     def complete_calls(self, scope: Scope, chunk: Any) -> None:
-        """A call whose input has ended is complete, without a `tool-call`, when something else comes."""
-        answered = chunk.payload.tool_call_id if type(chunk) in _ANSWERS else None
+        """A call whose input has ended is complete, without a `tool-call`, when something else comes.
+
+        Raw chunks may come between any two others.
+        """
+        kind = type(chunk)
+        if kind is Raw:
+            return
+        answered = chunk.payload.tool_call_id if kind in _ANSWERS else None
         for key in [key for key in self._calls if key[1] == scope]:
-            if self._calls[key].ended or type(chunk) in _FRAMES or key[2] == answered:
+            if self._calls[key].ended or kind in FRAMES or key[2] == answered:
                 self._calls.pop(key).complete()
 
     def close_after(self, scope: Scope, chunk: Any) -> None:
         """Close what does not grow any more after a chunk."""
         kind = type(chunk)
-        if kind in _FRAMES:
+        if kind in FRAMES:
             self._close_scope(scope)
         elif kind in CLOSINGS:
             self.close_text(CLOSINGS[kind], scope, chunk)

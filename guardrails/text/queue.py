@@ -138,7 +138,8 @@ class Piece:
         beside: the leaves besides, None for a plain delta and once they are decided.
         path: where the text stands in a chunk that carries the delta; None if it is the delta.
 
-    A delta that carries `more` than its text leaves even if nothing of its text is left.
+    A delta that carries `more` than its text leaves even if nothing of its text is left; what it carries
+    leaves once.
     """
 
     __slots__ = ("_extra", "_more", "beside", "channel", "delta", "end", "path", "start", "text", "whole")
@@ -216,6 +217,8 @@ class Piece:
             out.append(self._with(""))
 
     def _with(self, text: str) -> Chunk:
+        if self._more and not self.whole:
+            self.delta, self._more = _bare(self.delta, self.path), False
         if self.path is None:
             delta: Delta = self.delta  # type: ignore[assignment]  # what grows by itself is a delta
             return with_text(delta, text)
@@ -224,6 +227,18 @@ class Piece:
     def channels(self) -> Sequence[Channel]:
         """The text, and the leaves besides."""
         return [*(self.beside.channels if self.beside else ()), self.channel]
+
+
+def _bare(item: Chunk, path: tuple[str, ...] | None) -> Chunk:
+    """A delta, or a chunk that carries one, without what the delta has beside its text."""
+    at = path[:-2] if path else ()
+    given = dump_chunk(item, keep_bytes=True)
+    delta: Any = given
+    for key in at:
+        delta = delta[key]
+    kept = {key: delta[key] for key in ("type", "runId", "from") if key in delta}
+    text = {key: delta["payload"][key] for key in ("id", "text")}
+    return parse_chunk(put(given, at, {**kept, "payload": text}))
 
 
 class CallPart:

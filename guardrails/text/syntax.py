@@ -180,6 +180,16 @@ def _begins(forms: Sequence[ExactForm]) -> str:
     return f"(?=[{''.join(map(regex.escape, characters))}])"
 
 
+def _written_out(part: _Part, low: int, high: int) -> str:
+    """A repeat without one: behind a repeat in a look-behind, the engine calls partial what has failed."""
+    if part.most == 0:
+        return ""
+    rest = ""
+    for _ in range(high - low):
+        rest = f"(?:|{part.touching}{rest})"
+    return part.touching * low + rest
+
+
 class _Reader:
     """A recursive descent over the constructs whose hold-back is exact."""
 
@@ -249,7 +259,10 @@ class _Reader:
             self._refuse("a possessive repeat")
         low, high = _bounds(repeat)
         most = None if high is None or part.most is None else part.most * high
-        return _Part(part.touching + repeat[0], part.least * low, most, part.first)
+        touching = part.touching + repeat[0]
+        if self.behind and high is not None and most is not None and most <= LOOK_BEHIND:
+            touching = _written_out(part, low, high)
+        return _Part(touching, part.least * low, most, part.first)
 
     def _test(self, *, leading: bool, top: bool) -> _Part | None:
         """A zero-width test, or None when something else stands here."""
@@ -278,14 +291,13 @@ class _Reader:
         return form
 
     def _look_behind(self, opening: str) -> _Part:
-        start, self.behind = self.at, True
+        self.behind = True
         inner = self._alternatives(leading=False)
         self.behind = False
         if inner.most is None or inner.most > LOOK_BEHIND:
             self._refuse(f"a look-behind of more than {LOOK_BEHIND} characters")
-        body = self.pattern[start : self.at]
         self._close()
-        return _Part(f"{opening}{body})", 0, 0, test=True)
+        return _Part(f"{opening}{inner.touching})", 0, 0, test=True)
 
     def _atom(self, *, leading: bool) -> _Part:
         char = self.pattern[self.at]

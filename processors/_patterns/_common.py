@@ -12,10 +12,20 @@ LETTER: Final = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u04
 ALNUM: Final = rf"{LETTER}0-9"
 ACCENT: Final = r"\u0300-\u036f"  # `e\u0301` where the text was decomposed
 _HEX: Final = "[0-9A-Fa-f]"
+
+
+def up_to(most: int, part: str) -> str:
+    """As many of a part as there are, for look-behinds; those have no repeats.
+
+    With one in a look-behind, the engine calls attempts partial that have failed for good: text would be held
+    from there on, whatever came, and refused as too long.
+    """
+    return f"(?:|{part}" * most + ")" * most
+
+
 # The letter or digit before may end an escape: of JSON (`\n`, `\u003d`), of a URL (`%3D`, `%253D`), or of a
 # terminal's colours, real or written out (`\x1b[31m`). In `C:\new` that is a mistake, which costs little.
-# Without repeats: with one in a look-behind, the engine calls attempts partial that have failed.
-_COLOUR: Final = "(?:|[0-9;]" * 10 + ")" * 10
+_COLOUR: Final = up_to(10, "[0-9;]")
 _ESCAPE: Final = (
     rf"\\[nrtbf]|(?:%|%25|\\x|\\u{_HEX}{_HEX}){_HEX}{_HEX}"
     rf"|(?:\x1b|\\x1[bB]|\\033|\\u001[bB]|\\e)\[{_COLOUR}[mK]"

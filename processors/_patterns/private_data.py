@@ -17,7 +17,31 @@ from typing import Final
 import regex
 
 from guardrails.text.pattern import Pattern
-from processors._patterns._common import ACCENT, ALNUM, LETTER, START
+from processors._patterns._common import ACCENT, ALNUM, LETTER, START, up_to
+
+# --- Identifiers. A UUID (RFC 9562, 4: groups of 8, 4, 4, 4 and 12 hexadecimal digits) and a digest have runs
+# of digits in them that look like anything. What stands in the place of a group of a UUID is no finding; nor
+# is a number that goes on with letters and digits of a digest, or follows such by a dash.
+_HEX: Final = "[0-9A-Fa-f]"
+_FOUR: Final = _HEX * 4  # written out, for look-behinds: see `up_to`
+_LAST: Final = rf"{_HEX}{{12}}(?![{ALNUM}])"
+_NO_UUID: Final = rf"(?!{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_LAST})"
+# Each second branch says that the first is none: or else, whenever the rest fails, it would be tried as well.
+_NOT_IN_UUID: Final = (
+    rf"(?:(?<!{_FOUR * 2}-)|(?<={_FOUR * 2}-)(?!(?:{_HEX}{{4}}-){{3}}{_LAST}))"
+    rf"(?:(?<!{_FOUR * 2}-{_FOUR}-)|(?<={_FOUR * 2}-{_FOUR}-)(?!(?:{_HEX}{{4}}-){{2}}{_LAST}))"
+    rf"(?<!{_FOUR * 2}-{_FOUR}-{_FOUR}-)(?<!{_FOUR * 2}-{_FOUR}-{_FOUR}-{_FOUR}-)"
+)
+_MIXED: Final = "(?:[0-9][A-Fa-f]|[A-Fa-f][0-9])"
+# Eight or more of them: a card may well stand behind `A1-` or `3f2a-`.
+_NOT_BEHIND_HEX: Final = rf"(?<!(?:{'|'.join(_HEX * at + _MIXED + _HEX * (6 - at) for at in range(7))})-)"
+# `4111111111111111D2512201…` is what is on the magnetic stripe of a card (ISO/IEC 7813, track 2; EMV Book 3,
+# tag 57): number, separator, four digits for the end of its validity and three for the service.
+_NOT_BEFORE_HEX: Final = (
+    rf"(?!(?![Dd][0-9]{{7}})[A-Fa-f](?=[0-9A-Fa-f\-]{{3}})[A-Fa-f\-]{{0,6}}[0-9]"
+    rf"|-(?={_HEX}{{8,12}}(?![{ALNUM}]))(?:[0-9]{{1,11}}[A-Fa-f]|[A-Fa-f]{{1,11}}[0-9]))"
+)
+_NOT_IN_IDENTIFIER: Final = rf"(?:(?<!{_HEX}-)|(?<={_HEX}-){_NOT_IN_UUID}{_NOT_BEHIND_HEX})"
 
 # --- E-mail: RFC 5321 (4.5.3.1: local part at most 64, label at most 63), RFC 5322 (3.2.3, dot-atom),
 # RFC 6531 (non-ASCII addresses), RFC 5890 (`xn--`).
@@ -35,7 +59,7 @@ _IMAGE: Final = r"(?:[pP][nN][gG]|[jJ][pP][eE]?[gG]|[wW][eE][bB][pP]|[gG][iI][fF
 _NOT_A_FILE: Final = rf"(?![1-4]x\.{_IMAGE}(?![{ALNUM}\-]|\.[{ALNUM}]))"
 
 _EMAIL: Final = (
-    rf"{START}(?<![{ALNUM}{ACCENT}][{_MARK}][_\-]?)"
+    rf"{START}(?<![{ALNUM}{ACCENT}][{_MARK}]{up_to(1, '[_-]')})"
     rf"{_NOT_A_MAILBOX}{_LOCAL_PART}@{_NOT_A_FILE}(?:{_DOMAIN_LABEL}\.){{1,10}}{_TOP_LEVEL}"
 )
 
@@ -76,15 +100,16 @@ _CARD_LENGTHS: Final = MappingProxyType(
 _DOUBLED: Final = MappingProxyType({str(digit): sum(divmod(2 * digit, 10)) for digit in range(10)})
 _LEAST_GROUP: Final = 3  # digits; a number in smaller groups (spelt out) must be all there is
 _ISSUER_NUMBER: Final = (6, 8)  # digits, ISO/IEC 7812-1
+_ARTICLE_NUMBER: Final = (12, 13)  # digits of a GTIN-12 (UPC-A) and a GTIN-13 (EAN)
 _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Express, Diners Club, Visa of 13
 
 # Digits in a row or in groups; or in groups with dots; or spelt out, singly or in pairs, and then no digit
-# may follow. Not the decimals of a number. `1796092179175` (a time in milliseconds) is no candidate: of the
-# numbers that start with 1 only the old JCB series are cards.
+# may follow. Not the decimals of a number, nor a number with decimals. `1796092179175` (a time in
+# milliseconds) is no candidate: of the numbers that start with 1 only the old JCB series are cards.
 _NO_MORE: Final = r"(?![ \-]?[0-9])"
 _CARD: Final = (
-    rf"{START}(?<![0-9]\.)"
-    r"(?:(?:[2-689][0-9]|18)[0-9](?:(?: {1,2}|-)?[0-9]){9,16}(?![0-9])"
+    rf"{START}(?=[2-689]|18)(?<![0-9]\.){_NOT_IN_IDENTIFIER}{_NO_UUID}(?![0-9]{{12,19}}\.[0-9])"
+    rf"(?:[0-9]{{3}}(?:(?: {{1,2}}|-)?[0-9]){{9,16}}(?![0-9]){_NOT_BEFORE_HEX}"
     r"|[2-689][0-9]{3}\.(?:[0-9]{4}(?:\.[0-9]{4}){1,3}|[0-9]{6}\.[0-9]{4,5})(?![0-9]|\.[0-9])"
     rf"|[2-689](?:[ \-][0-9]){{11,18}}{_NO_MORE}"
     rf"|[2-689][0-9](?:[ \-][0-9]{{2}}){{5,8}}(?:[ \-][0-9])?{_NO_MORE})"
@@ -117,23 +142,31 @@ _IBAN_COUNTRIES: Final = MappingProxyType(
 _IBAN_LENGTHS: Final = MappingProxyType(
     {country: length for length, countries in _IBAN_COUNTRIES.items() for country in countries.split()}
 )
+# Countries whose letters are hexadecimal digits and whose accounts are, by the registry, decimal digits.
+# Without that, an identifier such as `be65cb3e9e5ec5b6` would be an IBAN as often as its check digits fit.
+_ONLY_DIGITS: Final = frozenset(("AE", "BA", "BE", "DE"))
 # At most 33 characters, and one that may follow.
-_IBAN: Final = rf"{START}[A-Za-z]{{2}}[0-9]{{2}}(?:(?: {{1,2}}|-)?[A-Za-z0-9]){{11,30}}"
+_IBAN: Final = (
+    rf"{START}(?=[A-Za-z]{{2}}[0-9]{{2}}){_NOT_IN_IDENTIFIER}{_NO_UUID}"
+    r"[A-Za-z]{2}[0-9]{2}(?:(?: {1,2}|-)?[A-Za-z0-9]){11,30}"
+)
 
 # --- IP addresses: RFC 791; RFC 4291 (2.2, the text forms of IPv6). What stands after `version`, `>=`
 # or `Chrome/`, in a longer dotted number or after a letter (`v1.2.3.4`) is a version, not an address.
 _OCTET: Final = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_QUOTE: Final = r"(?:|[\"'`]|\\[\"']|\*\*)"  # of JSON within JSON and of Markdown, too
+_SPACES: Final = up_to(8, "[ \t]")
 _VERSION: Final = (
-    r"[0-9]\.|==|[<>~]= ?|[Vv]ersion(?: |[\"']?[:=] ?[\"']?|\([\"']?)"
-    r"|(?:[Rr]elease|[Ss]ection|[Cc]hapter) |§ ?"
-    "|[ \n(\"'`,;]"
-    rf"[{LETTER}]{{1,24}}/"  # a product, not `https://example.com/ip/203.0.113.77`
+    r"==|[<>~]=(?:| )|(?:[Vv]ersion|VERSION)"
+    rf"(?:(?:|s|:| is| number) |{_QUOTE}{_SPACES}[:=|]{_QUOTE}{_SPACES}{_QUOTE}|[ (]{_QUOTE}|>|-)"
+    r"|(?:[Rr]elease|[Ss]ection|[Cc]hapter) |§(?:| )"
+    # A product, not `https://example.com/ip/203.0.113.77`.
+    f"|[ \n(\"'`,;][{LETTER}]{up_to(23, f'[{LETTER}]')}/"
 )
 _IPV4: Final = (
-    rf"{START}(?=[0-9])(?<!{_VERSION})"
+    rf"{START}(?<![0-9]\.)(?=[0-9]{{1,3}}\.[0-9])(?<!{_VERSION})"
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?![0-9]|\.[0-9])"
 )
-_HEX: Final = r"[0-9A-Fa-f]"
 _IPV6: Final = (
     rf"{START}(?<![0-9A-Fa-f:]:)"
     rf"{_HEX}{{0,4}}(?::{_HEX}{{0,4}}){{2,7}}(?:\.[0-9]{{1,3}}){{0,3}}"
@@ -146,10 +179,10 @@ _IPV6: Final = (
 _AREA: Final = r"(?!000|666|9)[0-9]{3}"
 _GROUP: Final = r"(?!00)[0-9]{2}"
 _SERIAL: Final = r"(?!0000)[0-9]{4}"
-_IS: Final = r"(?: (?:is )?|[\"']?[:=#] ?[\"']?| #)"
+_IS: Final = r"(?: | is | #|(?:|[\"'])[:=#](?:| )(?:|[\"']))"
 _SSN_WORD: Final = (
     rf"(?<![a-zA-Z](?:SSN|ssn){_IS})"
-    rf"(?<=(?:SSN|ssn|[Ss]ocial [Ss]ecurity(?: [Nn]umber| [Nn]o\.?)?){_IS})"
+    rf"(?<=(?:SSN|ssn|[Ss]ocial [Ss]ecurity(?:| [Nn]umber| [Nn]o| [Nn]o\.)){_IS})"
 )
 _SSN: Final = (
     rf"{START}(?=[0-8])"
@@ -164,29 +197,48 @@ _SSN: Final = (
 # unless a word announces them, and neither are three groups with spaces: `450 650 1200 mm`.
 _EXTENSION: Final = r"(?:,? ?(?:[xX#]|[eE][xX][tT](?:\.|ension)?) ?[0-9]{1,6})?"
 _NOT_IN_A_NUMBER: Final = r"(?<![0-9][.\-])"
-_NOT_A_FIGURE: Final = r"(?<![Ff]ig(?:ure|\.)? )"  # `fig. 212-300-4000`
+_NOT_A_FIGURE: Final = r"(?<![Ff]ig(?:|ure|\.) )"  # `fig. 212-300-4000`
 _NOT_IN_A_ROW: Final = r"(?<![0-9)][ .\-])"
-_COLON: Final = r"(?: [Nn]umber)?(?:[.:]{1,2} ?| (?:is )?)"
+_COLON: Final = r"(?:| [Nn]umber)(?:(?:\.|:|[.:][.:])(?:| )| | is )"
 _ANNOUNCEMENT: Final = (
     rf"(?<![a-zA-Z]tel{_COLON})"  # not `hotel`
     rf"(?<=(?:[Pp]hone|[Tt]el|[Mm]obile|[Ff]ax|[Ww]hats[Aa]pp){_COLON}"
-    r"|[Cc]all me (?:on|at) )"
+    r"|(?:[Cc]all|[Rr]each|[Rr]ing|[Tt]ext) (?:me|us|him|her|them) (?:on|at) |answering at )"
 )
+_CALL: Final = r"(?<![a-zA-Z][Cc]all )(?<=(?:[Cc]all|[Dd]ial) )"  # not `recall`
+_DESK: Final = r"(?<=(?:[Dd]esk|[Oo]ffice|[Cc]ell):(?:| ))"
 _INTERNATIONAL: Final = (
     rf"(?:{_ANNOUNCEMENT}|(?!00(?:[ \-][0-9]{{2}}){{4}}))"  # `00 48 65 68 69 21` is bytes
-    r"(?:\+|00[ \-]?(?=[1-9]))[1-9][0-9]{0,2}(?:[ .\-]?\([0-9]{1,4}\))?(?:[ ./\-]?[0-9]){4,14}"
-    rf"{_EXTENSION}(?![0-9])"
+    # `4 006381 333931` is a bar code
+    r"(?:(?<![0-9] )|(?<=[0-9][0-9] )|(?<=[0-9] )(?<![0-9][0-9] )(?!00[0-9]{4} [0-9]{6}(?![0-9])))"
+    rf"(?:\+|{_NO_UUID}00[ \-]?(?=[1-9]))[1-9][0-9]{{0,2}}(?:[ .\-]?\([0-9]{{1,4}}\))?"
+    rf"(?:[ ./\-]?[0-9]){{4,14}}{_EXTENSION}(?![0-9]){_NOT_BEFORE_HEX}"
 )
 _NORTH_AMERICAN: Final = (
     r"(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ \-]?[0-9]{3}[ .\-]|[2-9][0-9]{2}(?:-[0-9]{3}-|\.[0-9]{3}\.))[0-9]{4}"
     rf"{_EXTENSION}(?![0-9]|[.\-][0-9])"
 )
 _NATIONAL: Final = (
-    r"(?:(?:1 [2-9][0-9]{2} [2-9][0-9]{2}[ \-]|[2-9][0-9]{2} [2-9][0-9]{2}-)[0-9]{4}"  # 212 555-0143
+    # 212 555-0143, 212 555 0143: three figures do not end with one that begins with 0
+    r"(?:(?:1 [2-9][0-9]{2} [2-9][0-9]{2}[ \-]|[2-9][0-9]{2} [2-9][0-9]{2}(?:-| (?=0)))[0-9]{4}"
     r"|0[1-9](?:\.[0-9]{2}){4}"  # 01.23.45.67.89, France
     r"|0[1-9][0-9]{0,3}(?:(?: [0-9]{2,8}){1,4}|(?:-[0-9]{2,8}){1,4})"  # 020 7946 0958, 03-1234-5678
-    r"|\(0[1-9][0-9]{0,3}\) ?[0-9]{2,8}(?:[ \-][0-9]{2,8}){0,3})"  # (030) 1234567
-    rf"{_EXTENSION}(?![0-9]|[.:\-][0-9]| [0-9]{{2}})"
+    r"|0[1-9][0-9]{1,3} [0-9]{5,8}-[0-9]{1,4}"  # 030 901820-0, an extension by DIN 5008
+    r"|\(0[1-9][0-9]{0,3}\) ?[0-9]{2,8}(?:(?:[ \-][0-9]{2,8}){0,3}|-[0-9]))"  # (030) 1234567
+    rf"{_EXTENSION}(?![0-9]|[.:\-][0-9]| [0-9]{{2}}){_NOT_BEFORE_HEX}"
+)
+# 212 555 1234 and 2125551234 may be anything; here somebody says what they are.
+_CALLED: Final = (
+    rf"(?:{_CALL}[2-9][0-9]{{2}} [2-9][0-9]{{2}} |{_DESK}[2-9][0-9]{{2}}[ .\-]?[2-9][0-9]{{2}}[ .\-]?)"
+    rf"[0-9]{{4}}{_EXTENSION}(?![0-9]|[.:\-][0-9]| [0-9]{{2}})"
+)
+# A line of a signature: `416 60 039 office`.
+_OFFICE: Final = "(?:office|cell|fax)"
+_SIGNATURE: Final = (
+    "(?<![^\n])"
+    r"[0-9]{2,5}(?:[ \-][0-9]{2,7}){1,4}"
+    rf"(?= (?:\({_OFFICE}\)|{_OFFICE})"
+    "(?![^\n]))"
 )
 # A number behind a word that announces it may be short and grouped in any way.
 _ANNOUNCED: Final = (
@@ -194,8 +246,9 @@ _ANNOUNCED: Final = (
     rf"(?![0-9]|[.:\-][0-9])"
 )
 _PHONE: Final = (
-    rf"{START}(?=[0-9(+])(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NOT_A_FIGURE}{_NORTH_AMERICAN}"
-    rf"|{_NOT_IN_A_ROW}{_NATIONAL}|{_ANNOUNCED})"
+    rf"{START}(?=[0-9(+]){_NOT_IN_IDENTIFIER}"
+    rf"(?:{_NOT_IN_A_NUMBER}{_INTERNATIONAL}|{_NOT_IN_A_NUMBER}{_NOT_A_FIGURE}{_NORTH_AMERICAN}"
+    rf"|{_NOT_IN_A_ROW}{_NATIONAL}|{_CALLED}|{_ANNOUNCED}|{_SIGNATURE})"
 )
 _NORTH_AMERICAN_DIGITS: Final = 11  # with the country code 1
 _USUAL_DIGITS: Final = 13  # no country's own numbers are usually longer, country code included
@@ -211,7 +264,8 @@ _DATE: Final = regex.compile(
     r"(?:(?:19|20)[0-9]{2}[ \-][0-9]{2}|[0-9]{2}[ \-][0-9]{2}[ \-](?:19|20)[0-9]{2})(?![0-9]).{0,20}"
     r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])"
 )
-_TIMES: Final = regex.compile(r"(?:(?:[01][0-9]|2[0-3])[03]0[ \-]?){3,}")  # 0800-1200-1600
+_TIME: Final = "(?:[01][0-9]|2[0-3])[03]0"
+_TIMES: Final = regex.compile(rf"(?:{_TIME}[ \-]?){{3,}}|{_TIME}-{_TIME}")  # 0800-1200-1600, 1000-1800
 
 
 def _digits(text: str) -> str:
@@ -239,6 +293,16 @@ def _printed_like_a_card(number: str, *, whole: bool) -> bool:
     return set(groups[:-1]) == {size} and last <= size and (size >= _LEAST_GROUP or whole)
 
 
+def _is_article_number(number: str) -> bool:
+    """Tell whether these are the digits of a bar code, by its check digit (GS1 General Specifications, 7.9).
+
+    One in ten passes for a card, too; cards of so few digits are no longer issued.
+    """
+    if len(number) not in _ARTICLE_NUMBER or not number.isdigit():
+        return False
+    return (sum(map(int, number[::-2])) + 3 * sum(map(int, number[-2::-2]))) % 10 == 0
+
+
 def card_length(candidate: str) -> int:
     """Return how many leading characters are a card number: issuer, length, grouping and check digit fit."""
     digits = _digits(candidate)
@@ -247,6 +311,8 @@ def card_length(candidate: str) -> int:
             continue
         end = _ends(candidate)[count - 1]
         number, rest = candidate[:end], candidate[end:]
+        if _is_article_number(number):
+            continue
         if not rest[:1].isdigit() and _printed_like_a_card(number, whole=not rest):
             return end
     return 0
@@ -261,6 +327,8 @@ def iban_length(candidate: str) -> int:
     if length > len(places) or candidate[places[length - 1] + 1 :][:1].isalnum():
         return 0
     iban = "".join(candidate[place] for place in places[:length])
+    if iban[:2].upper() in _ONLY_DIGITS and not iban[2:].isdigit():
+        return 0
     checked = int("".join(str(int(char, 36)) for char in iban[4:] + iban[:4]))
     return places[length - 1] + 1 if checked % 97 == 1 else 0
 

@@ -183,14 +183,15 @@ def test_a_failing_check_is_told_as_everything_else() -> None:
     done = call("run", "failing.yaml", "--text", given=b"one\n")
     assert (done.returncode, done.stdout) == (0, b"one\n")
     assert (
-        done.stderr == b"guardrails: slow_words failed (RuntimeError); the text it was asked about passes\n"
+        done.stderr == b"guardrails: slow_words failed (RuntimeError): "
+        b"with `on_error: pass`, text passes that it has not looked at\n"
     )
     quiet = call("run", "failing.yaml", "--text", "--json", given=b"one\n")
     assert len(quiet.stderr.splitlines()) == 1
     told = json.loads(quiet.stderr)
     assert (told["status"], told["warnings"]) == (
         "completed",
-        ["slow_words failed (RuntimeError); the text it was asked about passes"],
+        ["slow_words failed (RuntimeError): with `on_error: pass`, text passes that it has not looked at"],
     )
 
 

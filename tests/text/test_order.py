@@ -89,12 +89,12 @@ def test_pieces_with_metadata_stay_apart() -> None:
 
 
 def test_a_delta_cut_in_two_keeps_its_metadata() -> None:
-    """Each part of a delta that leaves in parts carries what the whole carried."""
+    """Of a delta that leaves in parts, the first carries what the whole carried."""
     meta = {"p": {"n": 1}}
     came = guard_chunks([start(), delta("so <abc", providerMetadata=meta), delta("> go"), end()], quoted())
     deltas = [one for one in came.chunks if isinstance(one, TextDelta)]
     assert deltas[0].payload.text == "so "
-    assert [one.payload.provider_metadata for one in deltas[:2]] == [meta, meta]
+    assert [one.payload.provider_metadata for one in deltas] == [meta, None]
     assert joined_text(came.chunks) == "so [FOUND] go"
 
 
@@ -105,7 +105,28 @@ def test_an_edit_across_deltas_with_metadata() -> None:
     came = guard_chunks([*script, end()], quoted())
     assert texts_in(came.chunks) == ["a ", "[FOUND]", "", " d"]
     deltas = [one for one in came.chunks if isinstance(one, TextDelta)]
-    assert [one.payload.provider_metadata for one in deltas] == [{"p": {"n": n}} for n in (0, 0, 1, 2)]
+    assert [one.payload.provider_metadata for one in deltas] == [
+        {"p": {"n": 0}},
+        None,
+        {"p": {"n": 1}},
+        {"p": {"n": 2}},
+    ]
+
+
+def test_what_a_carried_delta_has_besides_leaves_once() -> None:
+    """The same in a chunk that carries the delta."""
+    inner = dump_chunk(delta("so <abc", providerMetadata={"p": {"n": 1}}))
+    rest = dump_chunk(delta("> go"))
+    script = [
+        {"type": "tool-output", "payload": {"toolCallId": "c", "toolName": "t", "output": one}}
+        for one in (inner, rest)
+    ]
+    came = guard_chunks(script, quoted())
+    assert [dump_chunk(one)["payload"]["output"]["payload"] for one in came.chunks] == [
+        {"id": "t", "text": "so ", "providerMetadata": {"p": {"n": 1}}},
+        {"id": "t", "text": "[FOUND]"},
+        {"id": "t", "text": " go"},
+    ]
 
 
 @pytest.mark.parametrize("surface", SURFACES)

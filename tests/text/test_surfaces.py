@@ -638,6 +638,26 @@ def test_parts_that_a_tool_streams_side_by_side_do_not_mix() -> None:
     assert "".join(one["payload"]["output"]["delta"] for one in out) == "[FOUND][FOUND]"
 
 
+@pytest.mark.anyio
+async def test_many_small_leaves_let_others_run() -> None:
+    """So much as one slice of them is looked through between two turns of others."""
+    rows = [{"id": at, "name": f"row {at}", "card": CARD} for at in range(1000)]
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await checkpoint()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(others)
+        result = await Pipeline([card()]).run([body("tool-result", **call(), result=rows)])
+        tasks.cancel_scope.cancel()
+    assert len(result.findings) == 1000
+    assert turns > 20
+
+
 def test_a_file_as_a_data_uri_beside_its_media_type_is_decoded() -> None:
     """A text file is looked into, whether it is given as base64 or as a data URI."""
     data = "data:text/plain;base64," + base64.b64encode(f"see {CARD} now".encode()).decode()

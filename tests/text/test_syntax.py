@@ -147,6 +147,18 @@ def test_what_is_no_pattern_is_an_error(pattern: str) -> None:
         Patterns(find=pattern)
 
 
+@pytest.mark.parametrize(
+    "pattern", [r"(?<!ba ?)5{1,2}(?:x|y)", r"(?<!b(?:a ){0,2})5{1,2}(?:x|y)", r"(?<!ba {0,3})(?:5x|55x)"]
+)
+def test_a_repeat_in_a_look_behind_does_not_hold(pattern: str) -> None:
+    """A candidate that has failed is let go, whatever the text before it was compared with."""
+    scan, spans = PatternScan(Joined([Pattern("A", pattern, "a")]), None), list[Span]()
+    for piece in ("a5 5 ", *("prose " * 50)):
+        scan.feed(piece, spans)
+    assert scan.settled > 290
+    assert spans == []
+
+
 def test_flags_belong_to_their_pattern() -> None:
     """Joined patterns are read each with its own flags."""
     one = [Pattern("A", "abc", "a", "i"), Pattern("B", "def", "b"), Pattern("C", "^g.h", "c", "ms")]
