@@ -15,7 +15,7 @@ from guardrails.text.processor import TextProcessor
 Message: TypeAlias = Mapping[str, Any]
 """A message as chat APIs and agent frameworks take it: a role, and content or parts."""
 
-SURFACE: Final[Surface] = "text"
+_SURFACE: Final[Surface] = "text"
 """Where all texts of messages stand: they are shown to processors as text deltas."""
 
 UNGUARDED_ROLES: Final = ("system", "developer")
@@ -111,8 +111,8 @@ class GuardedInput:
 
 def sees_nothing(processor: Processor) -> str | None:
     """Why a processor would guard nothing in messages; None if it looks where their texts are."""
-    if isinstance(processor, TextProcessor) and SURFACE not in processor.surfaces:
-        return f"messages have only the surface `{SURFACE}`, so it would guard nothing; name that too"
+    if isinstance(processor, TextProcessor) and _SURFACE not in processor.surfaces:
+        return f"messages have only the surface `{_SURFACE}`, so it would guard nothing; name that too"
     return None
 
 

@@ -116,20 +116,20 @@ class Outlet:
             self._let_out(items[0])  # type: ignore[arg-type]  # the loop lets no other signal through
             return
         last: Chunk | None = None
+        said: list[str] = []
         for item in items:
             if isinstance(item, Report):
                 self._report(item.finding)
                 continue
             chunk: Chunk = item  # type: ignore[assignment]  # the loop lets no other signal through
             if last is not None and joinable(last, chunk):
-                piece = cast("Delta", chunk)
-                last = with_text(piece, cast("Delta", last).payload.text + piece.payload.text)
-                continue
-            if last is not None:
-                self._let_out(last)
+                said.append(cast("Delta", last).payload.text)
+            elif last is not None:
+                self._let_out(_joined(said, last))
+                said = []
             last = chunk
         if last is not None:
-            self._let_out(last)
+            self._let_out(_joined(said, last))
 
     def flush(self) -> bool:
         """Let out what is still held when a stream ends; tells whether there was anything."""
@@ -222,6 +222,14 @@ class Driver(Protocol):
 
     def result(self) -> Result:
         """What came of the stream so far."""
+
+
+def _joined(before: Sequence[str], last: Chunk) -> Chunk:
+    """The last of neighbouring pieces with what the others say before it."""
+    if not before:
+        return last
+    piece = cast("Delta", last)
+    return with_text(piece, "".join((*before, piece.payload.text)))
 
 
 class GuardedStream:

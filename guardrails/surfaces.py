@@ -61,7 +61,16 @@ CARRIERS: Final[Mapping[type, tuple[tuple[str, ...], ...]]] = {
 
 PIECES: Final = frozenset(
     {"text", "delta", "textDelta", "content", "thinking", "reasoning", "reasoning_content", "refusal"}
-    | {"arguments", "partial_json"}
+    | {
+        "arguments",
+        "partial_json",
+        "input",
+        "response",
+        "generation",
+        "completion",
+        "outputText",
+        "transcript",
+    }
 )
 """Keys under which text streams piece by piece in `raw` chunks and in deltas of unknown types."""
 
@@ -107,7 +116,16 @@ KEY_SURFACES: Final[Mapping[str, Surface]] = {
 
 DATA_KEYS: Final = frozenset(
     {"args", "input", "rawInput", "result", "error", "object", "data", "value"}
-    | {"suspendPayload", "suspendData", "inputData", "resumeData", "modelOutput", "experimentalOutput"}
+    | {
+        "suspendPayload",
+        "suspendData",
+        "inputData",
+        "resumeData",
+        "resumePayload",
+        "finalResult",
+        "modelOutput",
+        "experimentalOutput",
+    }
 )
 """Keys of the protocol under which there is somebody else's value: whatever its keys are, it is content."""
 
@@ -135,6 +153,9 @@ _COUNTS_WITHIN: Final[Mapping[str, frozenset[str]]] = {
     "background-task-progress": frozenset({"runningCount"}),
 }
 """Numbers that the protocol wants to be numbers: they count, and could not be redacted."""
+
+OWN_TYPES: Final = ("workflow-", "agent-", "routing-", "network-", "raw", "error", "start", "abort", "watch")
+"""How the types of chunks begin that are the protocol's and have keys besides those that it settles."""
 
 CLOSED_TYPES: Final = frozenset(
     name

@@ -28,7 +28,7 @@ from guardrails import (
 )
 from guardrails.processor import End, Wake
 from guardrails.testing import Patterns, SlowWords
-from guardrails.testing.outcomes import unbalanced
+from guardrails.testing.endings import unbalanced
 from guardrails.text.member import Member
 from guardrails.text.pattern import Pattern
 from guardrails.text.view import View

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from guardrails import Pipeline, load_pipeline
-from guardrails.testing.outcomes import unbalanced
+from guardrails.testing.endings import unbalanced
 from processors.regex import Regex
 from tests.helpers import types
 from tests.planting import STREAMS, came_of, joined, recorded

@@ -15,7 +15,8 @@ from guardrails.pipeline import Pipeline
 from guardrails.processor import FAILED, Finding, Processor
 from guardrails.release import Release
 from guardrails.surfaces import SURFACES, Surface, whole_characters
-from guardrails.testing.outcomes import Outcome, logged, outcome, unbalanced
+from guardrails.testing.endings import unbalanced
+from guardrails.testing.outcomes import Outcome, logged, outcome
 from guardrails.testing.scripts import (
     CALLS,
     LANES,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from guardrails.chunks import parse_chunk
-from guardrails.content import rewritten_value
+from guardrails.content.walk import Visit, rewritten_value
 from guardrails.processor import Finding
 from guardrails.surfaces import whole_characters
 from guardrails.text.feeds import Feeds
@@ -59,7 +59,7 @@ class Call:
         self._streamed, self._exact = _read(self._text)
         self._alike = self._streamed is not None and _same(self._streamed[0], stated)
         self.leaves = Leaves(self._members, f"{self.place.channel}:", self._feeds)
-        self._walk(self.leaves.note)
+        self.leaves.take(self._walk)
 
     def release(self) -> list[Finding]:
         """Take the answers in; what was found, up to the first leaf that is not decided."""
@@ -85,7 +85,7 @@ class Call:
         """Whether the arguments leave as the `tool-call` stated them."""
         return self.args is self._stated
 
-    def _walk(self, visit: Any) -> tuple[str, Any]:
+    def _walk(self, visit: Visit) -> tuple[str, Any]:
         text, stated = self._text, self._stated
         if self._streamed is not None:
             value = self._streamed[0]
@@ -94,7 +94,7 @@ class Call:
             if self._alike:
                 return text, stated if new is value else new
         elif text:
-            text = visit(_SURFACE, "args", text)
+            text = visit(_SURFACE, _PATH, text)
         return text, rewritten_value(stated, _SURFACE, _PATH, visit)
 
 

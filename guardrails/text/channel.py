@@ -73,7 +73,7 @@ class Channel:
         """The text is complete."""
         rest, self._half = self._half, ""
         if self._escapes is not None:
-            rest = self._escapes.feed(rest) + self._escapes.close()
+            rest = self._escapes.close() + self._escapes.feed(rest)
         if rest:
             self._text += rest
             self.end = self._base + len(self._text)

@@ -18,12 +18,10 @@ _BEGUN: Final = (
 _SHORT: Final = r'\\["\\/bfnrt]'
 r"""The others, which count in what looks like JSON alone: `C:\new` has none."""
 
-_ANYWHERE: Final = re.compile(f"(?P<unicode>{_UNICODE})|(?P<begun>{_BEGUN})")
-_IN_JSON: Final = re.compile(f"{_ANYWHERE.pattern}|(?P<short>{_SHORT})")
+_ANYWHERE: Final = re.compile(f"(?P<begun>{_BEGUN})|{_UNICODE}")
+_IN_JSON: Final = re.compile(f"{_ANYWHERE.pattern}|{_SHORT}")
 _DIGITS: Final = re.compile("u([0-9a-fA-F]{4})")
 _STANDS_FOR: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_UNKNOWN: Final = "\ufffd"
-"""Shown for half of a surrogate pair, which is no character."""
 
 _JSON: Final = re.compile(r'[{\[]\s*["{\[]')
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -78,15 +76,13 @@ class Escapes:
         at, end = start, start + len(shown)
         while self._seen and self._seen[0][0] < end:
             offset, escape = self._seen.popleft()
-            out += (shown[at - start : offset - start], escape)
-            self._note(out[-2])
+            out += (self._noted(at, shown[at - start : offset - start]), escape)
             at = offset + 1
-        out.append(shown[at - start :])
-        self._note(out[-1])
+        out.append(self._noted(at, shown[at - start :]))
         return "".join(out)
 
     def instead(self, start: int, shown: str, text: str) -> str:
-        """What leaves in the place of `shown`, so that JSON stays JSON."""
+        """What leaves in the place of `shown`, written as JSON; instead of a whole number, as a string."""
         as_value = not self._open and self._before in _BEFORE_VALUE and _NUMBER.fullmatch(shown)
         self.written(start, shown)
         if self._json_from is None or start < self._json_from:
@@ -121,10 +117,13 @@ class Escapes:
         self._end = base + len(out[-1])
         return "".join(out)
 
-    def _note(self, plain: str) -> None:
-        """Take in what has left between escapes."""
-        self._open ^= plain.count('"') % 2 == 1
-        self._before = plain.rstrip()[-1:] or self._before
+    def _noted(self, at: int, plain: str) -> str:
+        """What leaves between escapes, taken in as far as it is JSON."""
+        if self._json_from is not None:
+            within = plain[max(0, self._json_from - at) :]
+            self._open ^= within.count('"') % 2 == 1
+            self._before = within.rstrip()[-1:] or self._before
+        return plain
 
 
 def _character(escape: str) -> str:
@@ -132,4 +131,4 @@ def _character(escape: str) -> str:
     if not units:
         return _STANDS_FOR.get(escape[1], escape[1])
     data = b"".join(unit.to_bytes(2, "little") for unit in units)
-    return data.decode("utf-16-le", "replace") or _UNKNOWN
+    return data.decode("utf-16-le", "replace")  # half of a pair is no character

@@ -10,15 +10,11 @@ SLICE: Final = 4096
 
 
 class Feeds:
-    """What the channels of a step have been given and have not taken yet, in order.
-
-    Attributes:
-        size: characters of it.
-    """
+    """What the channels of a step have been given and have not taken yet, in order."""
 
     def __init__(self) -> None:
         self._waiting: list[Iterator[None]] = []
-        self.size = 0
+        self._size = 0
 
     @property
     def any(self) -> bool:
@@ -28,7 +24,7 @@ class Feeds:
     @property
     def large(self) -> bool:
         """Whether this is too much to be taken at once."""
-        return self.size > 2 * SLICE
+        return self._size > 2 * SLICE
 
     def feed(self, channel: Channel, text: str) -> None:
         """Give a text to a channel."""
@@ -41,11 +37,11 @@ class Feeds:
     def take(self, look: Iterator[None], size: int) -> None:
         """Look through something, as many characters as `size` says; the look stops after each slice."""
         self._waiting.append(look)
-        self.size += size
+        self._size += size
 
     def flush(self) -> Iterator[None]:
         """Look through all that has been given; stops after each slice."""
-        waiting, self._waiting, self.size = self._waiting, [], 0
+        waiting, self._waiting, self._size = self._waiting, [], 0
         for look in waiting:
             yield from look
 

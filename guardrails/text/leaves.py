@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from guardrails.content import Visit
+from guardrails.content.inside import Path
+from guardrails.content.walk import Visit, told
 from guardrails.processor import Finding
 from guardrails.surfaces import Surface, whole_characters
 from guardrails.text.channel import Channel
@@ -20,7 +21,7 @@ _SHORT: Final = 16
 _AROUND: Final = 64
 """Characters that are looked through in the time that it takes to begin with a leaf, about."""
 
-Grown: TypeAlias = Callable[[Surface, str], Channel | None]
+Grown: TypeAlias = Callable[[Surface, Path], Channel | None]
 """Given the surface and path of a leaf, gives the text of which it is a piece; None if it is complete."""
 
 
@@ -74,7 +75,7 @@ class Leaves:
     ) -> None:
         self._members, self._name, self._feeds = members, name, feeds
         self._known, self._grown = known, grown
-        self._noted: list[tuple[Surface, str, str, Channel | None]] = []
+        self._noted: list[tuple[Surface, Path, str, Channel | None]] = []
         self._leaves: list[_Leaf] = []
         self._places: dict[str, int] = {}
         # Each text as it came, with the place of its leaf; None if it is known to be clean.
@@ -82,11 +83,12 @@ class Leaves:
         self._clean: set[tuple[Surface, str]] = set()
         self.changed = False
 
-    def note(self, surface: Surface, path: str, text: str) -> str:
-        """Take a leaf in; to be called by the first walk."""
-        if not self._noted:
-            self._feeds.take(self._look(), 0)
-        self._feeds.size += len(text) + _AROUND
+    def take(self, walk: Callable[[Visit], object]) -> None:
+        """Take in the leaves that a walk visits."""
+        walk(self._note)
+        self._feeds.take(self._look(), sum(len(text) + _AROUND for _, _, text, _ in self._noted))
+
+    def _note(self, surface: Surface, path: Path, text: str) -> str:
         growing = self._grown(surface, path) if self._grown else None
         self._noted.append((surface, path, text, growing))
         return text
@@ -105,7 +107,7 @@ class Leaves:
             elif growing is None and self._is_clean(surface, text):
                 self._texts.append((text, None))
             else:
-                channel = growing or Channel(Place(surface, f"{self._name}{path}"), self._members)
+                channel = growing or Channel(Place(surface, f"{self._name}{told(path)}"), self._members)
                 leaf = _Leaf(channel, grows=growing is not None)
                 self._places[text] = len(self._leaves)
                 self._texts.append((text, len(self._leaves)))
@@ -143,10 +145,10 @@ class Leaves:
             if not leaf.decided:
                 return said, findings
         texts = [text if place is None else said[place] for text, place in self._texts]
-        same = [new == old for new, (old, _) in zip(texts, self._texts, strict=True)]
-        self.changed = not all(same)
+        came = [text for text, _ in self._texts]
+        self.changed = texts != came
         if self._known is not None:
-            self._known.note(text for text, is_same in zip(texts, same, strict=True) if is_same)
+            self._known.note(new for new, old in zip(texts, came, strict=True) if new == old)
         return texts, findings
 
 

@@ -13,7 +13,9 @@ from guardrails.chunks import (
     ToolResult,
     UnknownChunk,
 )
-from guardrails.content import Inside, owner_of, part_of, pieces_in, side_of
+from guardrails.content.inside import Inside, Path, owner_of
+from guardrails.content.pieces import growing
+from guardrails.content.walk import told
 from guardrails.surfaces import CLOSINGS, FRAMES, STREAMED, Surface
 from guardrails.text.calls import Call
 from guardrails.text.channel import Channel
@@ -109,23 +111,21 @@ class Opened:
             inside: the chunk.
             scope: whose it is.
         """
-        chunk, is_piece = inside.chunk, pieces_in(inside)
-        if is_piece is None:
+        chunk, name_of = inside.chunk, growing(inside)
+        if name_of is None:
             return None
         # A raw chunk may have an id of its own, of which nothing is said in the next.
         owner = "" if type(chunk) is Raw else owner_of(chunk)
-        streamed, part = chunk.type in STREAMED, part_of(chunk)
         # What a tool streams is over with its answer, as are the streams that it carries.
-        around = (scope[0], (*scope[1], owner)) if streamed else scope
+        around = (scope[0], (*scope[1], owner)) if chunk.type in STREAMED else scope
 
-        def find(surface: Surface, path: str) -> Channel | None:
-            if not is_piece(path):
+        def find(surface: Surface, path: Path) -> Channel | None:
+            own = name_of(path)
+            if own is None:
                 return None
-            side = side_of(inside, path) if type(chunk) is Raw else part
-            id_ = f"{owner} {side} {path.rpartition('.')[2]}"
-            key = _key_of(f"{surface} {chunk.type}", around, id_, chunk, self._texts)
+            key = _key_of(f"{surface} {chunk.type}", around, f"{owner} {own}", chunk, self._texts)
             if key not in self._texts:
-                place = self._room(Place(surface, f"{name}{path}"))
+                place = self._room(Place(surface, f"{name}{told(path)}"))
                 alone = not chunk.type.endswith("-delta")
                 self._texts[key] = Channel(place, self._members, in_pieces=alone)
             return self._texts[key]
@@ -157,9 +157,14 @@ class Opened:
         return snapshots
 
     def _room(self, place: Place) -> Place:
-        if len(self._texts) + len(self._calls) + len(self._objects) >= MOST_TEXTS:
-            raise TooManyTextsError(place)
-        return place
+        """Make room for one text more, if there is none; of texts that no delta ends, a settled one goes."""
+        if len(self._texts) + len(self._calls) + len(self._objects) < MOST_TEXTS:
+            return place
+        for key, channel in self._texts.items():
+            if " " in key[0] and channel.settled >= channel.end:
+                del self._texts[key]
+                return place
+        raise TooManyTextsError(place)
 
     def complete(self, call: Call, stated: Any) -> None:
         """A `tool-call` states the arguments of a call, which is complete with it."""

@@ -60,7 +60,7 @@ class TextProcessor(Processor):
         default=262_144,
         ge=64,
         description="Characters that may wait behind undecided text; more block. Other chunks count as long "
-        "as they are written out.",
+        "as they are written out, deltas in them as their text and what is unusual around it.",
     )
 
     _searches: tuple[Search, ...] = PrivateAttr(default=())

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from guardrails.chunks import Chunk, dump_chunk, parse_chunk, with_text
-from guardrails.content import Inside, put, rewritten
+from guardrails.content.inside import Inside, Path, put
+from guardrails.content.walk import rewritten
 from guardrails.processor import Finding, Item, Report
 from guardrails.surfaces import Delta, plain
 from guardrails.text.calls import Call
@@ -49,7 +50,7 @@ class Beside:
         self,
         item: Chunk,
         inside: Inside,
-        skipped: tuple[str, ...] | None,
+        skipped: Path | None,
         leaves: Leaves,
         *,
         silent: bool = False,
@@ -75,13 +76,13 @@ class Beside:
         return undecided
 
 
-def rebuilt(item: Chunk, inside: Inside, texts: Sequence[str], skipped: tuple[str, ...] | None) -> Chunk:
+def rebuilt(item: Chunk, inside: Inside, texts: Sequence[str], skipped: Path | None) -> Chunk:
     """A chunk with other leaves."""
     given = dump_chunk(item, keep_bytes=True)
     return parse_chunk(rewritten(given, inside.roots, put_back(texts), skipped))
 
 
-def changed(item: Chunk, path: tuple[str, ...], value: Any) -> Chunk:
+def changed(item: Chunk, path: Path, value: Any) -> Chunk:
     """A chunk with another value at a place."""
     return parse_chunk(put(dump_chunk(item, keep_bytes=True), path, value))
 
@@ -151,7 +152,7 @@ class Piece:
         channel: Channel,
         start: int,
         beside: Beside | None = None,
-        path: tuple[str, ...] | None = None,
+        path: Path | None = None,
         *,
         more: bool = False,
         extra: int = 0,
@@ -191,10 +192,7 @@ class Piece:
                 return undecided
             self.delta, self.beside = self.beside.item, None
         self._release_text(out)
-        if self.start < self.end:
-            return self.channel
-        self._extra = 0
-        return None
+        return self.channel if self.start < self.end else None
 
     def _release_text(self, out: list[Item]) -> None:
         stop = min(self.end, self.channel.settled)
@@ -229,7 +227,7 @@ class Piece:
         return [*(self.beside.channels if self.beside else ()), self.channel]
 
 
-def _bare(item: Chunk, path: tuple[str, ...] | None) -> Chunk:
+def _bare(item: Chunk, path: Path | None) -> Chunk:
     """A delta, or a chunk that carries one, without what the delta has beside its text."""
     at = path[:-2] if path else ()
     given = dump_chunk(item, keep_bytes=True)
@@ -245,17 +243,17 @@ class CallPart:
     """A part of a tool call; it waits for the verdict on the whole call.
 
     Args:
-        item: the chunk.
         call: the call.
-        beside: the leaves of the chunk besides the arguments.
+        beside: the chunk, and its leaves besides the arguments.
         path: where the arguments, or a piece of their text, stand in the chunk; None if they do not.
+        size: characters that it counts as while it waits.
         first: for a piece, whether it is the first, in which the whole text leaves.
     """
 
     __slots__ = ("_beside", "_call", "_first", "_path", "_size")
 
     def __init__(
-        self, call: Call, beside: Beside, path: tuple[str, ...] | None, size: int, *, first: bool = False
+        self, call: Call, beside: Beside, path: Path | None, size: int, *, first: bool = False
     ) -> None:
         self._call, self._beside, self._path, self._size = call, beside, path, size
         self._first = first
@@ -285,7 +283,7 @@ class CallPart:
             out.append(item if self._call.unchanged else changed(item, self._path, self._call.args))
         return None
 
-    def _release_delta(self, item: Chunk, path: tuple[str, ...], out: list[Item]) -> None:
+    def _release_delta(self, item: Chunk, path: Path, out: list[Item]) -> None:
         """The whole text in the first delta; of the others only what they carry besides."""
         if self._first:
             out.append(changed(item, path, self._call.text))
@@ -302,7 +300,7 @@ class Pictured:
 
     __slots__ = ("_beside", "_path", "_snapshot", "size")
 
-    def __init__(self, snapshot: Snapshot, beside: Beside, path: tuple[str, ...], size: int) -> None:
+    def __init__(self, snapshot: Snapshot, beside: Beside, path: Path, size: int) -> None:
         self._snapshot, self._beside, self._path, self.size = snapshot, beside, path, size
 
     def release(self, out: list[Item]) -> Hold | None:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from guardrails.content import rewritten_value
+from guardrails.content.inside import Path
+from guardrails.content.walk import rewritten_value, told
 from guardrails.processor import Finding
 from guardrails.surfaces import Surface
 from guardrails.text.channel import Channel
@@ -56,19 +57,21 @@ class Snapshots:
 
     def __init__(self, members: Sequence[Member], name: str, feeds: Feeds) -> None:
         self._members, self._name, self._feeds = members, name, feeds
-        self._leaves: dict[str, _Leaf] = {}
+        self._leaves: dict[Path, _Leaf] = {}
 
     def take(self, value: Any, *, final: bool) -> "Snapshot":
         """Take the next snapshot; all but its last leaf are complete, and all are if it is the final one."""
-        seen: dict[str, _Leaf] = {}
+        seen: dict[Path, _Leaf] = {}
 
-        def note(surface: Surface, place: str, text: str) -> str:
+        def note(surface: Surface, place: Path, text: str) -> str:
             path = place
             while path in seen:
-                path += "'"  # a file is looked at both decoded and as it stands
+                path = (*path, "'")  # a file is looked at both decoded and as it stands
             leaf = self._leaves.get(path)
             if leaf is None or not text.startswith(leaf.text) or (leaf.closed and text != leaf.text):
-                leaf = _Leaf(Channel(Place(surface, f"{self._name}{place}"), self._members), self._feeds)
+                leaf = _Leaf(
+                    Channel(Place(surface, f"{self._name}{told(place)}"), self._members), self._feeds
+                )
             if not leaf.closed:
                 leaf.grow(text)
             if seen:

@@ -19,7 +19,8 @@ from guardrails.chunks import (
     ToolCallInputStreamingEnd,
     dump_chunk,
 )
-from guardrails.content import Inside, innermost, rewritten
+from guardrails.content.inside import Inside, innermost
+from guardrails.content.walk import rewritten
 from guardrails.processor import END, WAKE, Item, Report
 from guardrails.surfaces import (
     CALL_PARTS,
@@ -46,7 +47,7 @@ _NOT_OPENED: Final = frozenset({TextStart, TextEnd})
 _OBJECTS: Final = (Object, ObjectResult)
 
 _LEAST_AROUND: Final = 8
-"""Characters that a delta in another chunk, or with more than its text, counts as besides its text."""
+"""Characters that a delta in another chunk, or with more than its text, counts as besides it at least."""
 
 _USUAL_AROUND: Final = 1000
 """Characters of ids, names and metadata that are usual around a delta, as `repr` writes them."""
@@ -194,7 +195,7 @@ class TextStep:
         self._feeds.feed(channel, text)
 
         def push() -> Iterable[Item]:
-            more, extra = not plain(delta), self._around(item, text)
+            more, extra = bool(inside.path) or not plain(delta), self._around(item, text)
             at = path if inside.path else None
             self._push(Piece(item, text, channel, start, beside, at, more=more, extra=extra))
             return self._drain()
@@ -206,11 +207,11 @@ class TextStep:
         place = Place("tool_args", _name(inside, part.payload.tool_call_id))
         call = self._open.call(place, scope, part)
         path: tuple[str, ...] | None = None
-        first, text = False, ""
+        first, size = False, self._size(item)
         match part:
             case ToolCallDelta():
                 path, text = (*inside.path, "payload", "argsTextDelta"), part.payload.args_text_delta
-                first = call.add(text)
+                first, size = call.add(text), len(text) + self._around(item, text)
                 if not first and not inside.path and plain(part):
                     return partial(self._more_arguments, call, len(text))
             case ToolCallInputStreamingEnd():
@@ -218,10 +219,7 @@ class TextStep:
             case ToolCall():
                 path = (*inside.path, "payload", "args")
                 self._open.complete(call, part.payload.args)
-            case _:
-                pass
         beside = self._beside(item, inside, path)
-        size = len(text) + self._around(item, text) if text else self._size(item)
         return self._pushed(CallPart(call, beside, path, size, first=first))
 
     def _more_arguments(self, call: Call, size: int) -> Iterable[Item]:
@@ -250,7 +248,8 @@ class TextStep:
         copies = type(inside.chunk) in COPIES
         members, known = (self._copying, self._known) if copies else (self._members, None)
         leaves = Leaves(members, _name(inside, ""), self._feeds, known, grown)
-        rewritten(dump_chunk(item, keep_bytes=True), inside.roots, leaves.note, skipped)
+        given = dump_chunk(item, keep_bytes=True)
+        leaves.take(lambda visit: rewritten(given, inside.roots, visit, skipped))
         return Beside(item, inside, skipped, leaves, silent=copies)
 
     # --- the queue

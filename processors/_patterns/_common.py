@@ -1,4 +1,4 @@
-r"""What the tables share: where a word begins.
+r"""What the tables share: where a word begins, and repeats for look-behinds.
 
 Nearly every pattern begins with `START`, written alike, so that it is tested once for all of them; a pattern
 that begins otherwise makes the whole table slower (see `guardrails.text.syntax.joined`).
@@ -11,7 +11,7 @@ from typing import Final
 LETTER: Final = r"a-zA-Z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
 ALNUM: Final = rf"{LETTER}0-9"
 ACCENT: Final = r"\u0300-\u036f"  # `e\u0301` where the text was decomposed
-_HEX: Final = "[0-9A-Fa-f]"
+HEX: Final = "[0-9A-Fa-f]"
 
 
 def up_to(most: int, part: str) -> str:
@@ -27,7 +27,7 @@ def up_to(most: int, part: str) -> str:
 # terminal's colours, real or written out (`\x1b[31m`). In `C:\new` that is a mistake, which costs little.
 _COLOUR: Final = up_to(10, "[0-9;]")
 _ESCAPE: Final = (
-    rf"\\[nrtbf]|(?:%|%25|\\x|\\u{_HEX}{_HEX}){_HEX}{_HEX}"
+    rf"\\[nrtbf]|(?:%|%25|\\x|\\u{HEX}{HEX}){HEX}{HEX}"
     rf"|(?:\x1b|\\x1[bB]|\\033|\\u001[bB]|\\e)\[{_COLOUR}[mK]"
 )
 START: Final = rf"(?:(?<![{ALNUM}{ACCENT}])|(?<={_ESCAPE}))"

@@ -17,31 +17,30 @@ from typing import Final
 import regex
 
 from guardrails.text.pattern import Pattern
-from processors._patterns._common import ACCENT, ALNUM, LETTER, START, up_to
+from processors._patterns._common import ACCENT, ALNUM, HEX, LETTER, START, up_to
 
 # --- Identifiers. A UUID (RFC 9562, 4: groups of 8, 4, 4, 4 and 12 hexadecimal digits) and a digest have runs
 # of digits in them that look like anything. What stands in the place of a group of a UUID is no finding; nor
 # is a number that goes on with letters and digits of a digest, or follows such by a dash.
-_HEX: Final = "[0-9A-Fa-f]"
-_FOUR: Final = _HEX * 4  # written out, for look-behinds: see `up_to`
-_LAST: Final = rf"{_HEX}{{12}}(?![{ALNUM}])"
-_NO_UUID: Final = rf"(?!{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_LAST})"
+_FOUR: Final = HEX * 4  # written out, for look-behinds: see `up_to`
+_LAST: Final = rf"{HEX}{{12}}(?![{ALNUM}])"
+_NO_UUID: Final = rf"(?!{HEX}{{8}}(?:-{HEX}{{4}}){{3}}-{_LAST})"
 # Each second branch says that the first is none: or else, whenever the rest fails, it would be tried as well.
 _NOT_IN_UUID: Final = (
-    rf"(?:(?<!{_FOUR * 2}-)|(?<={_FOUR * 2}-)(?!(?:{_HEX}{{4}}-){{3}}{_LAST}))"
-    rf"(?:(?<!{_FOUR * 2}-{_FOUR}-)|(?<={_FOUR * 2}-{_FOUR}-)(?!(?:{_HEX}{{4}}-){{2}}{_LAST}))"
+    rf"(?:(?<!{_FOUR * 2}-)|(?<={_FOUR * 2}-)(?!(?:{HEX}{{4}}-){{3}}{_LAST}))"
+    rf"(?:(?<!{_FOUR * 2}-{_FOUR}-)|(?<={_FOUR * 2}-{_FOUR}-)(?!(?:{HEX}{{4}}-){{2}}{_LAST}))"
     rf"(?<!{_FOUR * 2}-{_FOUR}-{_FOUR}-)(?<!{_FOUR * 2}-{_FOUR}-{_FOUR}-{_FOUR}-)"
 )
 _MIXED: Final = "(?:[0-9][A-Fa-f]|[A-Fa-f][0-9])"
 # Eight or more of them: a card may well stand behind `A1-` or `3f2a-`.
-_NOT_BEHIND_HEX: Final = rf"(?<!(?:{'|'.join(_HEX * at + _MIXED + _HEX * (6 - at) for at in range(7))})-)"
+_NOT_BEHIND_HEX: Final = rf"(?<!(?:{'|'.join(HEX * at + _MIXED + HEX * (6 - at) for at in range(7))})-)"
 # `4111111111111111D2512201…` is what is on the magnetic stripe of a card (ISO/IEC 7813, track 2; EMV Book 3,
 # tag 57): number, separator, four digits for the end of its validity and three for the service.
 _NOT_BEFORE_HEX: Final = (
     rf"(?!(?![Dd][0-9]{{7}})[A-Fa-f](?=[0-9A-Fa-f\-]{{3}})[A-Fa-f\-]{{0,6}}[0-9]"
-    rf"|-(?={_HEX}{{8,12}}(?![{ALNUM}]))(?:[0-9]{{1,11}}[A-Fa-f]|[A-Fa-f]{{1,11}}[0-9]))"
+    rf"|-(?={HEX}{{8,12}}(?![{ALNUM}]))(?:[0-9]{{1,11}}[A-Fa-f]|[A-Fa-f]{{1,11}}[0-9]))"
 )
-_NOT_IN_IDENTIFIER: Final = rf"(?:(?<!{_HEX}-)|(?<={_HEX}-){_NOT_IN_UUID}{_NOT_BEHIND_HEX})"
+_NOT_IN_IDENTIFIER: Final = rf"(?:(?<!{HEX}-)|(?<={HEX}-){_NOT_IN_UUID}{_NOT_BEHIND_HEX})"
 
 # --- E-mail: RFC 5321 (4.5.3.1: local part at most 64, label at most 63), RFC 5322 (3.2.3, dot-atom),
 # RFC 6531 (non-ASCII addresses), RFC 5890 (`xn--`).
@@ -104,11 +103,11 @@ _ARTICLE_NUMBER: Final = (12, 13)  # digits of a GTIN-12 (UPC-A) and a GTIN-13 (
 _PRINTED_GROUPS: Final = ((4, 6, 5), (4, 6, 4), (4, 3, 3, 3))  # American Express, Diners Club, Visa of 13
 
 # Digits in a row or in groups; or in groups with dots; or spelt out, singly or in pairs, and then no digit
-# may follow. Not the decimals of a number, nor a number with decimals. `1796092179175` (a time in
+# may follow. Not the decimals of a number, nor a number with decimals but `.0`. `1796092179175` (a time in
 # milliseconds) is no candidate: of the numbers that start with 1 only the old JCB series are cards.
 _NO_MORE: Final = r"(?![ \-]?[0-9])"
 _CARD: Final = (
-    rf"{START}(?=[2-689]|18)(?<![0-9]\.){_NOT_IN_IDENTIFIER}{_NO_UUID}(?![0-9]{{12,19}}\.[0-9])"
+    rf"{START}(?=[2-689]|18)(?<![0-9]\.){_NOT_IN_IDENTIFIER}{_NO_UUID}(?![0-9]{{12,19}}\.(?!0(?![0-9]))[0-9])"
     rf"(?:[0-9]{{3}}(?:(?: {{1,2}}|-)?[0-9]){{9,16}}(?![0-9]){_NOT_BEFORE_HEX}"
     r"|[2-689][0-9]{3}\.(?:[0-9]{4}(?:\.[0-9]{4}){1,3}|[0-9]{6}\.[0-9]{4,5})(?![0-9]|\.[0-9])"
     rf"|[2-689](?:[ \-][0-9]){{11,18}}{_NO_MORE}"
@@ -144,7 +143,7 @@ _IBAN_LENGTHS: Final = MappingProxyType(
 )
 # Countries whose letters are hexadecimal digits and whose accounts are, by the registry, decimal digits.
 # Without that, an identifier such as `be65cb3e9e5ec5b6` would be an IBAN as often as its check digits fit.
-_ONLY_DIGITS: Final = frozenset(("AE", "BA", "BE", "DE"))
+_ONLY_DIGITS: Final = frozenset(("AE", "BA", "BE", "DE", "EE"))
 # At most 33 characters, and one that may follow.
 _IBAN: Final = (
     rf"{START}(?=[A-Za-z]{{2}}[0-9]{{2}}){_NOT_IN_IDENTIFIER}{_NO_UUID}"
@@ -169,8 +168,8 @@ _IPV4: Final = (
 )
 _IPV6: Final = (
     rf"{START}(?<![0-9A-Fa-f:]:)"
-    rf"{_HEX}{{0,4}}(?::{_HEX}{{0,4}}){{2,7}}(?:\.[0-9]{{1,3}}){{0,3}}"
-    rf"(?![0-9A-Za-z_]|:{_HEX}|\.[0-9])"
+    rf"{HEX}{{0,4}}(?::{HEX}{{0,4}}){{2,7}}(?:\.[0-9]{{1,3}}){{0,3}}"
+    rf"(?![0-9A-Za-z_]|:{HEX}|\.[0-9])"
 )
 
 # --- US social security number: area not 000, 666 or 9xx, group not 00, serial not 0000

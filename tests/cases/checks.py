@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias, cast
 
 from guardrails import Result
-from guardrails.testing.outcomes import unbalanced
+from guardrails.testing.endings import unbalanced
 from tests.cases.reading import Json, known
 from tests.cases.running import Outcome
 

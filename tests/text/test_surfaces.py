@@ -47,7 +47,7 @@ def streamed(pieces: Sequence[str], id_: str = "c1", *, whole: Any = None) -> li
     ]
 
 
-def nested(*bodies: dict[str, Any], id_: str = "c1") -> list[dict[str, Any]]:
+def nested(*bodies: Any, id_: str = "c1") -> list[dict[str, Any]]:
     return [body("tool-output", **call(id_), output=inner) for inner in bodies]
 
 
@@ -629,6 +629,96 @@ def test_raw_texts_in_one_chunk_do_not_mix() -> None:
     out, result = guarded(bodies)
     assert [finding.label for finding in result.findings] == ["FOUND", "FOUND"]
     assert not any(half in json.dumps(out) for half in (first, second))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"payload": {"payload": {"text": "?"}}},
+        {"payload": {"x": 1}, "metadata": {"text": "?"}},
+        {"payload": {"x": 1}, "content": "?"},
+        {"payload": {"delta": "?"}, "delta": "?"},
+    ],
+)
+@pytest.mark.parametrize("carried", [False, True])
+def test_a_raw_chunk_of_any_shape_is_guarded(shape: dict[str, Any], *, carried: bool) -> None:
+    """Pieces of text are looked for in its payload, and all else in it is complete."""
+
+    def with_text(text: str) -> dict[str, Any]:
+        raw = json.loads(json.dumps({"type": "raw", **RUN, **shape}).replace("?", text))
+        return nested(raw)[0] if carried else raw
+
+    clean, out = [with_text("hi "), with_text("there")], guarded([with_text(f"see {CARD} now")])
+    assert guarded(clean)[0] == clean
+    assert CARD not in json.dumps(out[0])
+    assert "see [FOUND] now" in json.dumps(out[0])
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"type": "data-order", "data": {"type": "order", "customerId": CARD, "id": CARD, "data": {"a": 1}}},
+        nested({"type": "order", "status": CARD, "payload": {"from": CARD, "cardId": CARD, "role": [CARD]}})[
+            0
+        ],
+        body("workflow-step-result", id="s", status="success", resumePayload={"userId": CARD, "from": CARD}),
+        body("raw", **{f"{CARD}Id": 1, f"{CARD} At": "x", f"{CARD}Ids": [CARD]}),
+        body("tool-result", **call(), result={"mimeType": "image/png", "data": f"{'a caption ' * 30}{CARD}"}),
+    ],
+    ids=[
+        "data with a type",
+        "output with a type",
+        "resumed with",
+        "keys that end in Id",
+        "words as a picture",
+    ],
+)
+def test_what_only_looks_like_the_protocol_hides_nothing(chunk: dict[str, Any]) -> None:
+    """A value of somebody else has no names in it, whatever its keys are called."""
+    out, _ = guarded([chunk])
+    assert CARD not in json.dumps(out)
+
+
+@pytest.mark.parametrize("key", ["response", "generation", "completion", "outputText", "transcript"])
+def test_texts_of_many_providers_are_held(key: str) -> None:
+    """A card cut over the events of a provider is found, whatever the provider calls its text."""
+    out, _ = guarded([body("raw", **{key: half}) for half in (CARD[:8], CARD[8:])])
+    assert [one["payload"][key] for one in out] == ["[FOUND]", ""]
+
+
+@pytest.mark.parametrize("event", ["response.output_text.done", "content_block_stop", "text-end"])
+def test_the_last_event_of_a_text_holds_nothing(event: str) -> None:
+    """An event that says the whole text once more does not go on in the next, and leaves at once."""
+    with Pipeline([card()]).stream_sync(iter([body("raw", type=event, text=CARD[:8])] * 3)) as chunks:
+        first = dump_chunk(next(chunks))
+    assert first["payload"]["text"] == CARD[:8]
+    out, _ = guarded([body("raw", type=event, text=half) for half in (CARD[:8], CARD[8:])])
+    assert [one["payload"]["text"] for one in out] == [CARD[:8], CARD[8:]]
+
+
+def test_numbers_are_no_pieces_of_a_text() -> None:
+    """How far a tool has come, said in numbers, makes no number of them all."""
+    quarters = [int(CARD[at : at + 4]) for at in (0, 4, 8, 12)]
+    for bodies in (nested(*quarters), nested(*({"delta": one} for one in quarters))):
+        assert guarded(bodies)[0] == bodies
+
+
+def test_texts_that_nothing_ends_make_room() -> None:
+    """A tool that numbers what it says may say as much as it wants, as long as nothing of it is held."""
+    bodies = nested(*({"type": "line", "id": f"e{at}", "text": "so."} for at in range(1100)))
+    out, result = guarded(bodies)
+    assert (out, result.status) == (bodies, "completed")
+
+
+def test_what_carries_a_delta_keeps_what_it_says() -> None:
+    """Of chunks whose deltas are redacted as one, each keeps what stands beside its delta."""
+    pieces = (f"see {CARD[:8]}", CARD[8:12], f"{CARD[12:]} now")
+    bodies = [
+        body("tool-output", **call(), note=str(at), output=delta(piece)) for at, piece in enumerate(pieces)
+    ]
+    out, _ = guarded(bodies)
+    assert "".join(one["payload"]["output"]["payload"]["text"] for one in out) == "see [FOUND] now"
+    assert list(dict.fromkeys(one["payload"]["note"] for one in out)) == ["0", "1", "2"]
 
 
 def test_parts_that_a_tool_streams_side_by_side_do_not_mix() -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from guardrails import Chunk, parse_chunk
-from guardrails.testing.outcomes import unbalanced
+from guardrails.testing.endings import unbalanced
 from tests.helpers import chunk, delta
 
 STOP: Final[dict[str, Any]] = {"stepResult": {"reason": "tripwire"}}

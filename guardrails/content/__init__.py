@@ -1,0 +1,1 @@
+"""The content of chunks: where it is, how it is written, and how it is put back."""
